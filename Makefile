@@ -1,0 +1,53 @@
+# `make demo` and `make test` are all a newcomer needs; both set up `.venv` first, once.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+TORCH ?= $(shell grep '^torch==' constraints.txt)
+PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check
+# One thread a process: the tests run as many processes as there are cores.
+ENV = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test lint types format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   set up, simulate, fit, compare with the truth"
+	@echo "make test   set up, check style and types, run the tests"
+	@echo "make lint   style, types and import layers only"
+	@echo "make clean  remove the environment and what the demo wrote"
+
+demo: $(VENV)/.runtime
+	"$(BIN)/ucad" demo
+
+test: lint
+	$(ENV) "$(BIN)/python" -m pytest -n auto
+
+lint: $(VENV)/.dev
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy"
+	"$(BIN)/lint-imports" --no-cache
+
+format: $(VENV)/.dev
+	"$(BIN)/ruff" check --fix .
+	"$(BIN)/ruff" format .
+
+# torch first and alone, so that nothing else decides which build is taken; then the rest around it.
+$(VENV)/.torch: constraints.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "ucad needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	"$(PYTHON)" -m venv "$(VENV)"
+	$(PIP) "$(TORCH)"
+	$(PIP) --constraint constraints.txt hatchling editables
+	@touch "$@"
+
+$(VENV)/.runtime: $(VENV)/.torch pyproject.toml
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[plot]"
+	@touch "$@"
+
+$(VENV)/.dev: $(VENV)/.runtime
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[dev]"
+	@touch "$@"
+
+clean:
+	rm -rf "$(VENV)" demo
