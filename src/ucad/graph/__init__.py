@@ -1,0 +1,1 @@
+"""How things hang together: Boolean algebra and factor graphs."""

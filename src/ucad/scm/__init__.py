@@ -1,0 +1,1 @@
+"""What the graph means: interventions, mechanisms, factor SCMs and the abstraction."""
