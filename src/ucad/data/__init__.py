@@ -1,1 +1,9 @@
 """What was measured: data sets, their moments, and the files they come from."""
+
+from __future__ import annotations
+
+from ucad.data.dataset import InterventionalData, Scaling, Split
+from ucad.data.moments import MaskedMoments, Moment
+from ucad.data.splits import OBSERVATIONAL
+
+__all__ = ["OBSERVATIONAL", "InterventionalData", "MaskedMoments", "Moment", "Scaling", "Split"]

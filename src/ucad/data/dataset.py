@@ -1,0 +1,303 @@
+"""`InterventionalData`: measurements, and which variables were clamped in each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
+from ucad.data import checks
+from ucad.data.moments import MaskedMoments
+from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
+from ucad.errors import InvalidInputError
+
+__all__ = ["InterventionalData", "Scaling", "Split"]
+
+TARGET_SEPARATOR = ";"
+
+
+class Scaling(NamedTuple):
+    """The affine map from the user's units to standardised ones: x ↦ (x − mean) / scale."""
+
+    mean: Float[np.ndarray, " variables"]
+    scale: Float[np.ndarray, " variables"]
+
+
+class Split(NamedTuple):
+    """Three parts of one data set."""
+
+    train: InterventionalData
+    validation: InterventionalData
+    test: InterventionalData
+
+
+@dataclass(frozen=True, eq=False)
+class InterventionalData:
+    """Samples of the low-level variables, some taken while variables were clamped.
+
+    Checked when made and never changed afterwards. Use `from_arrays` or `from_targets` to have the
+    regimes worked out; `ucad.read` for files.
+
+    >>> data = InterventionalData.from_targets(
+    ...     np.array([[0.1, 0.2], [0.5, 0.4], [2.0, 0.9]]), ["", "", "b"], variable_names=("a", "b")
+    ... )
+    >>> data.regime, data.regime_names
+    (array([0, 0, 1]), ('observational', 'b'))
+
+    Attributes:
+        x: the measurements, samples × variables.
+        is_intervened: True where a variable is clamped.
+        regime: the regime of every sample; 0 is observational, and the samples of a regime have
+            the same variables clamped. A regime may clamp nothing that was measured.
+        variable_names: one name a variable.
+        layer_of: the layer of every variable, if they have layers.
+        regime_names: one name a regime.
+        scaling: how the user's units became those of `x`, if they did.
+        is_part: made from a larger data set. A part may hold constant columns, and variables
+            that are clamped in all of its samples.
+    """
+
+    x: VariableSamples
+    is_intervened: WhichIntervened
+    regime: RegimeOf
+    variable_names: tuple[str, ...]
+    layer_of: LayerOf | None = None
+    regime_names: tuple[str, ...] = ()
+    scaling: Scaling | None = None
+    is_part: bool = False
+
+    def __post_init__(self) -> None:
+        checks.check_shapes(self.x, self.is_intervened, self.regime, self.layer_of)
+        checks.check_names(self.variable_names, self.x.shape[1])
+        checks.check_finite(self.x, self.variable_names)
+        checks.check_regimes(self.is_intervened, self.regime)
+        if not self.is_part:
+            checks.check_informative(self.x, self.is_intervened, self.variable_names)
+        for name in ("x", "is_intervened", "regime", "layer_of"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+        object.__setattr__(self, "regime_names", self.regime_names or self._default_regime_names())
+        checks.check_regime_names(self.regime, self.regime_names)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: VariableSamples,
+        is_intervened: WhichIntervened | None = None,
+        *,
+        variable_names: Sequence[str] | None = None,
+        layer_of: Sequence[int] | LayerOf | None = None,
+    ) -> InterventionalData:
+        """Makes a data set from x and what was clamped; equal targets make a regime."""
+        x = np.asarray(x)
+        checks.check_matrix(x)
+        if is_intervened is None:
+            is_intervened = np.zeros(x.shape, dtype=bool)
+        checks.check_same_shape(x, np.asarray(is_intervened))
+        return cls(
+            x=x if x.dtype.kind == "f" else x.astype(np.float64),
+            is_intervened=np.asarray(is_intervened, dtype=bool),
+            regime=_regimes_of(np.asarray(is_intervened, dtype=bool)),
+            variable_names=_names(variable_names, x.shape[1]),
+            layer_of=None if layer_of is None else np.asarray(layer_of, dtype=np.int64),
+        )
+
+    @classmethod
+    def from_targets(
+        cls,
+        x: VariableSamples,
+        targets: Sequence[str],
+        *,
+        variable_names: Sequence[str] | None = None,
+        control: str = "",
+        layer_of: Sequence[int] | LayerOf | None = None,
+    ) -> InterventionalData:
+        """Makes a data set from the name(s) of what was clamped in every sample.
+
+        Args:
+            x: the measurements, samples × variables.
+            targets: for every sample the clamped variable, several joined by `;`, or the control
+                label (or nothing) for an observational sample. A target that is not among the
+                variables makes a regime of its own that clamps nothing measured.
+            variable_names: one name a variable; `X1`, `X2`, … if not given.
+            control: the label of observational samples, besides the empty one.
+            layer_of: the layer of every variable, if they have layers.
+        """
+        x = np.asarray(x)
+        checks.check_matrix(x)
+        if len(targets) != len(x):
+            raise InvalidInputError(
+                f"'targets' must have one entry a sample, {len(x)}. Got {len(targets)} instead."
+            )
+        names = _names(variable_names, x.shape[1])
+        labels = ["" if str(t).strip() in ("", control) else str(t).strip() for t in targets]
+        known = {"": OBSERVATIONAL} | {
+            label: number for number, label in enumerate(dict.fromkeys(filter(None, labels)), 1)
+        }
+        clamps = np.array([np.isin(names, checks.split_targets(label)) for label in known])
+        regime = np.array([known[label] for label in labels], dtype=np.int64)
+        return cls(
+            x=x if x.dtype.kind == "f" else x.astype(np.float64),
+            is_intervened=clamps[regime],
+            regime=regime,
+            variable_names=names,
+            layer_of=None if layer_of is None else np.asarray(layer_of, dtype=np.int64),
+            regime_names=("observational", *list(known)[1:]),
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """N, the number of samples."""
+        return len(self.x)
+
+    @property
+    def n_variables(self) -> int:
+        """The paper's n."""
+        return len(self.variable_names)
+
+    @property
+    def n_regimes(self) -> int:
+        """The number of regimes that have a name, with or without samples here."""
+        return len(self.regime_names)
+
+    @cached_property
+    def targets(self) -> Bool[np.ndarray, "regimes variables"]:
+        """What every regime clamps; a regime without samples here clamps nothing."""
+        present, first = np.unique(self.regime, return_index=True)
+        clamps = np.zeros((self.n_regimes, self.n_variables), dtype=bool)
+        clamps[present] = self.is_intervened[first]
+        return clamps
+
+    @cached_property
+    def unmeasured_regimes(self) -> tuple[str, ...]:
+        """The interventional regimes present whose targets are not among the variables."""
+        present = np.unique(self.regime)
+        return tuple(
+            self.regime_names[r]
+            for r in present
+            if r != OBSERVATIONAL and not self.targets[r].any()
+        )
+
+    @cached_property
+    def moments(self) -> MaskedMoments:
+        """The masked second moments S_j of x."""
+        return MaskedMoments(self.x, self.is_intervened)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of everything in the data set, for run folders."""
+        digest = hashlib.sha256()
+        layers = np.empty(0) if self.layer_of is None else self.layer_of
+        for array in (self.x, self.is_intervened, self.regime, layers):
+            digest.update(f"{array.shape}{array.dtype}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr((self.variable_names, self.regime_names)).encode())
+        return digest.hexdigest()
+
+    def select(self, rows: Rows) -> InterventionalData:
+        """Returns the part that holds the given samples."""
+        return replace(
+            self,
+            x=self.x[rows],
+            is_intervened=self.is_intervened[rows],
+            regime=self.regime[rows],
+            is_part=True,
+        )
+
+    def select_variables(self, columns: Rows) -> InterventionalData:
+        """Returns the data set of the given variables alone; regimes keep their names."""
+        layers = None if self.layer_of is None else self.layer_of[columns]
+        scaling = self.scaling and Scaling(*(part[columns] for part in self.scaling))
+        return replace(
+            self,
+            x=self.x[:, columns],
+            is_intervened=self.is_intervened[:, columns],
+            variable_names=tuple(self.variable_names[column] for column in columns),
+            layer_of=layers,
+            scaling=scaling,
+        )
+
+    def split(
+        self, train: float = 0.8, validation: float = 0.2, test: float = 0.0, *, seed: int = 0
+    ) -> Split:
+        """Splits by sample; every regime is dealt out in the same proportions."""
+        rng = np.random.default_rng(seed)
+        parts = rows_stratified(self.regime, (train, validation, test), rng)
+        return Split(*(self.select(rows) for rows in parts))
+
+    def split_regimes(self, n_validation: int, n_test: int, *, seed: int = 0) -> Split:
+        """Splits by whole regimes; the observational one goes to train (the paper's ablation i)."""
+        rng = np.random.default_rng(seed)
+        parts = rows_by_regime(self.regime, n_validation, n_test, rng)
+        return Split(*(self.select(rows) for rows in parts))
+
+    def standardised(self, scaling: Scaling | None = None) -> InterventionalData:
+        """Returns the data with every variable at mean 0 and variance 1, and remembers how.
+
+        Args:
+            scaling: use this map instead of the data's own mean and standard deviation, for a
+                test set that must be in the units of a training set.
+        """
+        if scaling is None:
+            scale = self.x.std(axis=0)
+            scaling = Scaling(self.x.mean(axis=0), np.where(scale > 0, scale, 1.0))
+        before = self.scaling or Scaling(np.zeros(self.n_variables), np.ones(self.n_variables))
+        both = Scaling(before.mean + before.scale * scaling.mean, before.scale * scaling.scale)
+        return replace(self, x=(self.x - scaling.mean) / scaling.scale, scaling=both)
+
+    def unstandardised(self) -> InterventionalData:
+        """Returns the data in the units they were measured in."""
+        if self.scaling is None:
+            return self
+        return replace(self, x=self.scaling.mean + self.scaling.scale * self.x, scaling=None)
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        layers = "" if self.layer_of is None else f", {len(np.unique(self.layer_of))} layers"
+        return (
+            f"InterventionalData({self.n_samples} samples × {self.n_variables} variables, "
+            f"{len(np.unique(self.regime))} regimes{layers})"
+        )
+
+    def _default_regime_names(self) -> tuple[str, ...]:
+        names = [f"regime {number}" for number in range(int(self.regime.max(initial=0)) + 1)]
+        names[OBSERVATIONAL] = "observational"
+        joined: dict[str, int] = {}
+        for number, first in zip(*np.unique(self.regime, return_index=True), strict=True):
+            clamped = [self.variable_names[j] for j in np.flatnonzero(self.is_intervened[first])]
+            label = TARGET_SEPARATOR.join(clamped)
+            if label and joined.setdefault(label, number) == number:
+                names[number] = label
+        return tuple(names)
+
+
+def _regimes_of(is_intervened: WhichIntervened) -> RegimeOf:
+    """Numbers the distinct rows in the order of their appearance; 0 is the row of all False."""
+    rows, first, inverse = np.unique(is_intervened, axis=0, return_index=True, return_inverse=True)
+    first = np.where(rows.any(axis=1), first, -1)
+    rank = np.argsort(np.argsort(first))
+    starts_at = OBSERVATIONAL if (first == -1).any() else OBSERVATIONAL + 1
+    return (rank[inverse.reshape(-1)] + starts_at).astype(np.int64)
+
+
+def _names(names: Sequence[str] | None, n_variables: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"X{number}" for number in range(1, n_variables + 1))
+    return tuple(str(name) for name in names)
+
+
+def _read_only(
+    array: np.ndarray | None,
+) -> np.ndarray | None:
+    if array is None or not array.flags.writeable:
+        return array
+    array = array.copy()
+    array.flags.writeable = False
+    return array
