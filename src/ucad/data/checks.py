@@ -26,9 +26,9 @@ from ucad.errors import InvalidInputError
 _SHOWN = 5
 
 
-def check_matrix(x: Any) -> None:
+def check_matrix(x: Any, *, may_be_empty: bool = False) -> None:
     """Refuses anything but a matrix of numbers with at least one sample and one variable."""
-    if x.ndim != 2 or 0 in x.shape:
+    if x.ndim != 2 or (0 in x.shape and not may_be_empty):
         raise InvalidInputError(
             f"'x' must be a matrix, samples × variables, with at least one of each. "
             f"Got shape {x.shape} instead."
@@ -48,7 +48,6 @@ def check_same_shape(x: Any, is_intervened: Any) -> None:
 
 def check_shapes(x: Any, is_intervened: Any, regime: Any, layer_of: Any) -> None:
     """Refuses arrays that do not belong together."""
-    check_matrix(x)
     check_same_shape(x, is_intervened)
     if regime.shape != x.shape[:1]:
         raise InvalidInputError(
@@ -94,7 +93,7 @@ def check_finite(x: VariableSamples, names: Sequence[str]) -> None:
 
 def check_regimes(is_intervened: WhichIntervened, regime: RegimeOf) -> None:
     """Refuses regimes whose samples clamp different variables, and a clamping regime 0."""
-    if regime.min() < 0:
+    if regime.min(initial=0) < 0:
         raise InvalidInputError(
             f"'regime' must hold 0 (observational) or positive numbers. Got {regime.min()}."
         )

@@ -73,6 +73,7 @@ class InterventionalData:
     is_part: bool = False
 
     def __post_init__(self) -> None:
+        checks.check_matrix(self.x, may_be_empty=self.is_part)
         checks.check_shapes(self.x, self.is_intervened, self.regime, self.layer_of)
         checks.check_names(self.variable_names, self.x.shape[1])
         checks.check_finite(self.x, self.variable_names)

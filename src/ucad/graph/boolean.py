@@ -51,7 +51,7 @@ def is_contained_in(
     return shared == rows.sum(axis=1, dtype=np.float32)[:, None]
 
 
-def minimal_rows(A: BooleanMatrix) -> Int[np.ndarray, " rows"]:
+def minimal_rows(A: BooleanMatrix) -> Int[np.ndarray, " minimal"]:
     """The rows of A that are not null and have no other non-null row strictly inside them.
 
     Definition "Minimality". Equal rows are compared once, so the cost is O(u² · columns) for u
@@ -62,14 +62,14 @@ def minimal_rows(A: BooleanMatrix) -> Int[np.ndarray, " rows"]:
     """
     distinct, which = np.unique(np.packbits(A, axis=1), axis=0, return_inverse=True)
     rows = np.unpackbits(distinct, axis=1, count=A.shape[1]).astype(bool)
-    filled = rows.any(axis=1)
+    filled = np.asarray(rows.any(axis=1))
     inside = is_contained_in(rows, rows) & filled[:, None]
     np.fill_diagonal(inside, val=False)
-    minimal = np.asarray(filled & ~inside.any(axis=0))
+    minimal = filled & ~np.asarray(inside.any(axis=0))
     return np.flatnonzero(minimal[which.reshape(-1)])
 
 
-def minimal_columns(A: BooleanMatrix) -> Int[np.ndarray, " columns"]:
+def minimal_columns(A: BooleanMatrix) -> Int[np.ndarray, " minimal"]:
     """The columns of A that are minimal rows of its transpose."""
     return minimal_rows(A.T)
 
@@ -193,7 +193,7 @@ def _by_one_sided_anchors(A: BooleanMatrix) -> Factorisation | None:
     return None
 
 
-def _first_of_each(A: BooleanMatrix, rows: Int[np.ndarray, " r"]) -> Int[np.ndarray, " r"]:
+def _first_of_each(A: BooleanMatrix, rows: Int[np.ndarray, " some"]) -> Int[np.ndarray, " fewer"]:
     """Keeps the first of every group of equal rows, in the order of their appearance."""
     if len(rows) == 0:
         return rows

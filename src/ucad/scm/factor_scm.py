@@ -1,0 +1,323 @@
+"""`FactorSCM`: the one model class, for the truth and for what is learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from ucad.data import Scaling
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.graph import FactorGraph
+from ucad.scm.interventions import (
+    IDENTITY,
+    Clamp,
+    Intervention,
+    InterventionLike,
+    MechanismFunction,
+    as_intervention,
+    replaced,
+)
+from ucad.scm.mechanisms import (
+    AffineMap,
+    Bijection,
+    LinearMechanism,
+    Mechanism,
+    MLPMechanism,
+    Reparametrised,
+)
+
+__all__ = ["VARIANCE_FLOOR", "FactorSCM", "Matrix", "Seed", "State"]
+
+VARIANCE_FLOOR = 1e-4
+"""The smallest variance a likelihood uses, as in the paper: noiseless variables have none."""
+
+Seed: TypeAlias = int | torch.Generator
+Matrix: TypeAlias = Float[Tensor, "samples columns"] | Float[np.ndarray, "samples columns"]
+
+
+class State(NamedTuple):
+    """A solution of the model: the values of the variables and of the factors."""
+
+    x: Float[Tensor, "samples variables"]
+    z: Float[Tensor, "samples factors"]
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSCM:
+    """A factor SCM: z = F_Z(x) and x = F_X(z) + u along an f-DAG, u_j ~ N(0, noise_scale_j²).
+
+    Factors carry no noise of their own. The context u holds one value a variable.
+
+    Definition "Factor SCM"; the mechanisms are those of section "f-SCMs build causal abstractions".
+
+    Attributes:
+        graph: which variable feeds which factor and which factor makes which variable.
+        factor_mechanism: F_Z, variables to factors; must be blind to what `graph.Q` leaves out.
+        variable_mechanism: F_X, factors to variables; must be blind to what `graph.R` leaves out.
+        noise_scale: the standard deviation of u, one a variable.
+        intervention: what has been done to the model so far.
+    """
+
+    graph: FactorGraph
+    factor_mechanism: Mechanism
+    variable_mechanism: Mechanism
+    noise_scale: Float[Tensor, " variables"]
+    intervention: Intervention = IDENTITY
+
+    def __post_init__(self) -> None:
+        _check_mask("factor_mechanism", self.factor_mechanism, self.graph.Q.T)
+        _check_mask("variable_mechanism", self.variable_mechanism, self.graph.R)
+        if self.noise_scale.shape != (self.graph.n_variables,):
+            raise InvalidInputError(
+                f"'noise_scale' must have one entry a variable, {self.graph.n_variables}. "
+                f"Got shape {tuple(self.noise_scale.shape)} instead."
+            )
+        if not bool((self.noise_scale >= 0).all()):
+            raise InvalidInputError("'noise_scale' must be at least 0 everywhere.")
+
+    def do(self, intervention: InterventionLike) -> FactorSCM:
+        """Returns M^i: the model under an intervention on variables or factors.
+
+        Args:
+            intervention: an `Intervention`, or a mapping from names to values.
+        """
+        intervention = as_intervention(intervention)
+        known = (*self.graph.variable_names, *self.graph.factor_names)
+        for name, replacement in intervention.replacements.items():
+            if name not in known:
+                raise InvalidInputError(
+                    f"There is no variable or factor '{name}'.{did_you_mean(name, known)}"
+                )
+            if isinstance(replacement, Clamp):
+                raise InvalidInputError("An image of ω applies to the high-level model.")
+        return replace(self, intervention=self.intervention.then(intervention))
+
+    def state_map(self, x: Matrix) -> Float[Tensor, "samples factors"]:
+        """τ: the factors of given variables, τ(x)_Z = F_Z(x_{Pa_Z})."""
+        return self.factor_mechanism(self.tensor(x))
+
+    def expected_variables(self, z: Matrix) -> Float[Tensor, "samples variables"]:
+        """F_X(z): the variables expected from given factors, without noise."""
+        return self.variable_mechanism(self.tensor(z))
+
+    def draw_context(self, n_samples: int, seed: Seed = 0) -> Float[Tensor, "samples variables"]:
+        """Draws u ~ N(0, diag(noise_scale²))."""
+        generator = (
+            seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+        )
+        shape = (n_samples, self.graph.n_variables)
+        draws = torch.randn(shape, generator=generator, dtype=self.noise_scale.dtype)
+        return draws.to(self.noise_scale) * self.noise_scale
+
+    def sample(self, n_samples: int, seed: Seed = 0) -> State:
+        """Draws contexts and solves the model."""
+        return self.solve(self.draw_context(n_samples, seed))
+
+    def solve(self, context: Matrix, intervention: InterventionLike = IDENTITY) -> State:
+        """Solve(M^i; u): the only solution of the model's equations for each context.
+
+        Goes through the f-DAG by topological levels, all nodes of a level at once:
+        O(samples · edges) for linear mechanisms.
+        """
+        if intervention:
+            return self.do(intervention).solve(context)
+        u = self.tensor(context)
+        x, z = torch.zeros_like(u), u.new_zeros(len(u), self.graph.n_factors)
+        for level in range(int(self.graph.factor_level.max(initial=-1)) + 2):
+            variables = self._nodes(self.graph.variable_level == level)
+            x[:, variables] = self.variable_mechanism(z, variables) + u[:, variables]
+            self._replace_variables(x, z, u, variables)
+            factors = self._nodes(self.graph.factor_level == level)
+            z[:, factors] = self.factor_mechanism(x, factors)
+            self._replace_factors(x, z, factors)
+        return State(x, z)
+
+    def abduct(
+        self, x: Matrix, is_intervened: Bool[np.ndarray, "samples variables"] | None = None
+    ) -> Float[Tensor, "samples variables"]:
+        """The context of observed samples, u = x − F_X(τ(x)).
+
+        The context of a clamped variable has left no trace in x: it is set to 0.
+        """
+        x = self.tensor(x)
+        context = x - self.expected_variables(self.state_map(x))
+        if is_intervened is None:
+            return context
+        return context.masked_fill(torch.tensor(is_intervened, device=x.device), 0.0)
+
+    def counterfactual(
+        self,
+        x: Matrix,
+        intervention: InterventionLike,
+        is_intervened: Bool[np.ndarray, "samples variables"] | None = None,
+    ) -> State:
+        """What the observed samples would have been under an intervention: abduct, then solve."""
+        return self.solve(self.abduct(x, is_intervened), intervention)
+
+    def log_likelihood(
+        self,
+        x: Matrix,
+        is_intervened: Bool[np.ndarray, "samples variables"] | None = None,
+        *,
+        variance_floor: float = VARIANCE_FLOOR,
+    ) -> Float[Tensor, " samples"]:
+        """Σ_{X not clamped} log N(x_X; F_X(τ(x)), max(noise_scale_X², floor)) of every sample."""
+        x = self.tensor(x)
+        residual = x - self.expected_variables(self.state_map(x))
+        variance = (self.noise_scale**2).clamp_min(variance_floor)
+        terms = -0.5 * (residual**2 / variance + variance.log() + math.log(2 * math.pi))
+        if is_intervened is not None:
+            terms = terms.masked_fill(torch.tensor(is_intervened, device=x.device), 0.0)
+        return terms.sum(dim=1)
+
+    def nll(
+        self,
+        x: Matrix,
+        is_intervened: Bool[np.ndarray, "samples variables"] | None = None,
+        *,
+        variance_floor: float = VARIANCE_FLOOR,
+    ) -> float:
+        """The negative log-likelihood per sample and variable, as the paper reports it."""
+        total = self.log_likelihood(x, is_intervened, variance_floor=variance_floor).sum()
+        free = x.shape[0] * x.shape[1] - (0 if is_intervened is None else int(is_intervened.sum()))
+        return -float(total) / free
+
+    def reparametrised(self, reparametrisation: Sequence[Bijection] | AffineMap) -> FactorSCM:
+        """The 𝒳-equivalent model with F̃_Z = ρ⁻¹ ∘ F_Z and F̃_X(z) = F_X(ρ(z)).
+
+        Lemma "Reparameterization symmetry". Affine maps are folded into the weights.
+        """
+        if isinstance(reparametrisation, AffineMap):
+            F_Z, F_X = self._parametric_mechanisms()
+            return replace(
+                self,
+                factor_mechanism=F_Z.after(reparametrisation.inverse()),
+                variable_mechanism=F_X.before(reparametrisation),
+            )
+        rho = tuple(reparametrisation)
+        return replace(
+            self,
+            factor_mechanism=Reparametrised(self.factor_mechanism, targets=rho),
+            variable_mechanism=Reparametrised(self.variable_mechanism, inputs=rho),
+        )
+
+    def canonical(self, x: Matrix) -> FactorSCM:
+        """The 𝒳-equivalent model whose factors have mean 0 and variance 1 on the given samples.
+
+        The sign makes the factor's strongest anchor (the in- or out-anchor most correlated with
+        it; any neighbour if it has none) correlate positively with it. A constant factor is only
+        centred.
+        """
+        x = self.tensor(x)
+        z = self.state_map(x)
+        mean, scale = z.mean(dim=0), z.std(dim=0, correction=0)
+        scale = torch.where(scale > 0, scale, 1.0)
+        return self.reparametrised(AffineMap(scale * self._signs(x, (z - mean) / scale), mean))
+
+    def in_original_units(self, scaling: Scaling) -> FactorSCM:
+        """The model of x when this one is of (x − mean) / scale; the factors stay what they are."""
+        mean, scale = (torch.as_tensor(part).to(self.noise_scale) for part in scaling)
+        to_original = AffineMap(scale, mean)
+        F_Z, F_X = self._parametric_mechanisms()
+        return replace(
+            self,
+            factor_mechanism=F_Z.before(to_original.inverse()),
+            variable_mechanism=F_X.after(to_original),
+            noise_scale=self.noise_scale * scale,
+        )
+
+    def in_standard_units(self, scaling: Scaling) -> FactorSCM:
+        """The model of (x − mean) / scale when this one is of x."""
+        return self.in_original_units(Scaling(-scaling.mean / scaling.scale, 1 / scaling.scale))
+
+    def tensor(self, values: Matrix) -> Tensor:
+        """Takes arrays and tensors to the type and device of the model."""
+        if isinstance(values, np.ndarray):
+            values = torch.tensor(values)
+        return values.to(self.noise_scale)
+
+    def variable_function(self, variable: str) -> MechanismFunction:
+        """F_X of one variable, as a function of its factor parents and its own context."""
+        j = self.graph.variable_index(variable)
+        return _one_target(self.variable_mechanism, j, np.flatnonzero(self.graph.R[j]))
+
+    def factor_function(self, factor: str) -> MechanismFunction:
+        """F_Z of one factor, as a function of its variable parents; factors have no context."""
+        k = self.graph.factor_index(factor)
+        return _one_target(self.factor_mechanism, k, np.flatnonzero(self.graph.Q[:, k]))
+
+    def _nodes(self, which: Bool[np.ndarray, " nodes"]) -> Tensor:
+        return torch.from_numpy(np.flatnonzero(which)).to(self.noise_scale.device)
+
+    def _parametric_mechanisms(
+        self,
+    ) -> tuple[LinearMechanism | MLPMechanism, LinearMechanism | MLPMechanism]:
+        F_Z, F_X = self.factor_mechanism, self.variable_mechanism
+        if isinstance(F_Z, Reparametrised) or isinstance(F_X, Reparametrised):
+            raise InvalidInputError("Apply affine maps before arbitrary bijections.")
+        assert isinstance(F_Z, LinearMechanism | MLPMechanism)
+        assert isinstance(F_X, LinearMechanism | MLPMechanism)
+        return F_Z, F_X
+
+    def _replace_variables(self, x: Tensor, z: Tensor, u: Tensor, variables: Tensor) -> None:
+        for j in variables.tolist():
+            name = self.graph.variable_names[j]
+            if name in self.intervention.replacements:
+                new = self._replaced(name, self.variable_function(name))
+                x[:, j] = new(z[:, np.flatnonzero(self.graph.R[j])], u[:, j])
+
+    def _replace_factors(self, x: Tensor, z: Tensor, factors: Tensor) -> None:
+        for k in factors.tolist():
+            name = self.graph.factor_names[k]
+            if name in self.intervention.replacements:
+                new = self._replaced(name, self.factor_function(name))
+                z[:, k] = new(x[:, np.flatnonzero(self.graph.Q[:, k])], x.new_zeros(len(x)))
+
+    def _replaced(self, name: str, mechanism: MechanismFunction) -> MechanismFunction:
+        return replaced(self.intervention.replacements[name], mechanism)
+
+    def _signs(self, x: Tensor, z: Tensor) -> Float[Tensor, " factors"]:
+        graph = self.graph
+        standard = (x - x.mean(dim=0)) / x.std(dim=0, correction=0).clamp_min(1e-300)
+        correlation = (standard.T @ z / len(x)).cpu().numpy()
+        anchors = graph.in_anchors | graph.out_anchors
+        near = np.where(anchors.any(axis=0), anchors, graph.Q | graph.R)
+        strongest = np.where(near, np.abs(correlation), -1.0).argmax(axis=0)
+        signs = np.sign(correlation[strongest, np.arange(graph.n_factors)])
+        return self.tensor(np.where(signs == 0, 1.0, signs)[None])[0]
+
+
+def _one_target(mechanism: Mechanism, target: int, parents: np.ndarray) -> MechanismFunction:
+    def function(values: Tensor, context: Tensor) -> Tensor:
+        inputs = values.new_zeros(len(values), mechanism.uses().shape[1])
+        inputs[:, parents] = values
+        return mechanism(inputs, torch.tensor([target]))[:, 0] + context
+
+    return function
+
+
+def _check_mask(
+    name: str, mechanism: Mechanism, allowed: Bool[np.ndarray, "targets inputs"]
+) -> None:
+    uses = mechanism.uses().detach().cpu().numpy()
+    if uses.shape != allowed.shape:
+        raise InvalidInputError(
+            f"'{name}' must map {allowed.shape[1]} inputs to {allowed.shape[0]} targets. "
+            f"Got {uses.shape[1]} to {uses.shape[0]} instead."
+        )
+    if not np.isfinite(uses).all():
+        raise InvalidInputError(f"The weights of '{name}' must be finite.")
+    beyond = np.argwhere((uses != 0) & ~allowed)
+    if len(beyond):
+        target, source = beyond[0]
+        raise InvalidInputError(
+            f"'{name}' must be zero where the graph has no edge. Target {target} uses input "
+            f"{source}, and the graph says it does not."
+        )
