@@ -1,0 +1,292 @@
+"""The abstraction: ℒ and ℋ as models of their own, the maps τ and ω between them, and Δ̂."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.graph import topological_levels
+from ucad.scm.bound import ErrorBound, error_bound
+from ucad.scm.factor_scm import FactorSCM, Matrix, Seed
+from ucad.scm.interventions import (
+    IDENTITY,
+    Clamp,
+    Intervention,
+    InterventionLike,
+    Kind,
+    MechanismFunction,
+    Value,
+    as_intervention,
+    hard,
+    replaced,
+)
+
+__all__ = [
+    "Abstraction",
+    "AbstractionError",
+    "CollapsedModel",
+    "HighLevelModel",
+    "LowLevelModel",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class CollapsedModel(ABC):
+    """An SCM over one kind of node of an f-SCM, the other kind collapsed into its mechanisms.
+
+    Both levels share the context u of the f-SCM.
+
+    Attributes:
+        scm: the f-SCM, without any intervention.
+        intervention: what has been done to this model.
+    """
+
+    scm: FactorSCM
+    intervention: Intervention = IDENTITY
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The nodes of this model."""
+
+    @property
+    @abstractmethod
+    def adjacency(self) -> Bool[np.ndarray, "nodes nodes"]:
+        """The causal graph of this model; a row is a cause."""
+
+    def do(self, intervention: InterventionLike) -> CollapsedModel:
+        """Returns the model under an intervention on its nodes."""
+        intervention = as_intervention(intervention)
+        for name in intervention.replacements:
+            if name not in self.names:
+                raise InvalidInputError(
+                    f"This model has no node '{name}'.{did_you_mean(name, self.names)}"
+                )
+        return replace(self, intervention=self.intervention.then(intervention))
+
+    def sample(self, n_samples: int, seed: Seed = 0) -> Float[Tensor, "samples nodes"]:
+        """Draws contexts and solves the model."""
+        return self.solve(self.scm.draw_context(n_samples, seed))
+
+    def solve(
+        self, context: Matrix, intervention: InterventionLike = IDENTITY
+    ) -> Float[Tensor, "samples nodes"]:
+        """The only solution for each context, by topological levels of this model's own graph."""
+        if intervention:
+            return self.do(intervention).solve(context)
+        u = self.scm.tensor(context)
+        values = u.new_zeros(len(u), len(self.names))
+        levels = topological_levels(self.adjacency)
+        assert levels is not None, "a collapsed f-DAG is acyclic"
+        for level in range(int(levels.max(initial=-1)) + 1):
+            self._advance(values, u, np.flatnonzero(levels == level))
+        return values
+
+    def mechanism(self, node: str) -> MechanismFunction:
+        """F^L_X or F^H_Z: a function of the node's parents in this model and of the whole context.
+
+        The parents come in the order of `names`; the context is samples × variables.
+        """
+        position = self.names.index(node)
+        parents = np.flatnonzero(self.adjacency[:, position])
+
+        def function(values: Tensor, context: Tensor) -> Tensor:
+            full = values.new_zeros(len(values), len(self.names))
+            full[:, parents] = values
+            return self._collapsed(full, context, np.array([position]), {})[:, 0]
+
+        return function
+
+    def _advance(self, values: Tensor, u: Tensor, nodes: np.ndarray) -> None:
+        values[:, nodes] = self._collapsed(values, u, nodes, {})
+        for node in nodes.tolist():
+            replacement = self.intervention.replacements.get(self.names[node])
+            if isinstance(replacement, Clamp):
+                inner = self._collapsed(values, u, np.array([node]), replacement.values)
+                values[:, node] = inner[:, 0]
+            elif replacement is not None:
+                parents = values[:, np.flatnonzero(self.adjacency[:, node])]
+                new = replaced(replacement, _closing_over(self.mechanism(self.names[node]), u))
+                values[:, node] = new(parents, self._own_context(u, node))
+
+    @abstractmethod
+    def _own_context(self, u: Tensor, node: int) -> Tensor:
+        """The context that belongs to one node."""
+
+    @abstractmethod
+    def _collapsed(
+        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Value]
+    ) -> Tensor:
+        """The collapsed mechanisms of some nodes, with the variables of `inside` held constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowLevelModel(CollapsedModel):
+    """ℒ: the variables alone, F^L_X(x, u) = F_X({F_Z(x_{Pa_Z})}_{Z ∈ Pa_X}, u)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return self.scm.graph.variable_names
+
+    @property
+    def adjacency(self) -> Bool[np.ndarray, "nodes nodes"]:
+        """A."""
+        return self.scm.graph.variable_adjacency
+
+    def _own_context(self, u: Tensor, node: int) -> Tensor:
+        return u[:, node]
+
+    def _collapsed(
+        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Value]
+    ) -> Tensor:
+        if inside:
+            raise InvalidInputError("An image of ω applies to the high-level model.")
+        z = self.scm.factor_mechanism(values)
+        return self.scm.variable_mechanism(z, torch.from_numpy(nodes)) + u[:, nodes]
+
+
+@dataclass(frozen=True, eq=False)
+class HighLevelModel(CollapsedModel):
+    """ℋ: the factors alone, F^H_Z(z, u) = F_Z({F_X(z_{Pa_X}, u)}_{X ∈ Pa_Z})."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The factors."""
+        return self.scm.graph.factor_names
+
+    @property
+    def adjacency(self) -> Bool[np.ndarray, "nodes nodes"]:
+        """B."""
+        return self.scm.graph.factor_adjacency
+
+    def _own_context(self, u: Tensor, node: int) -> Tensor:  # noqa: ARG002 - factors have none
+        return u.new_zeros(len(u))
+
+    def _collapsed(
+        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Value]
+    ) -> Tensor:
+        x = self.scm.variable_mechanism(values) + u
+        for name, value in inside.items():
+            x[:, self.scm.graph.variable_index(name)] = torch.as_tensor(value).to(x)
+        return self.scm.factor_mechanism(x, torch.from_numpy(nodes))
+
+
+class AbstractionError(NamedTuple):
+    """How far the diagram is from commuting on data.
+
+    Attributes:
+        by_regime: Δ̂ of every regime present, by name.
+        overall: Δ̂ over all samples.
+        bound: what the theorem guarantees for `overall`.
+    """
+
+    by_regime: dict[str, float]
+    overall: float
+    bound: ErrorBound
+
+
+@dataclass(frozen=True, eq=False)
+class Abstraction:
+    """ℋ as a causal abstraction of ℒ: the two models and the maps τ and ω between them.
+
+    Theorem "Uniform transformation": τ(Solve(ℒ^i; u)) = Solve(ℋ^ω(i); u) for every hard
+    intervention i on the variables and every context u.
+    """
+
+    scm: FactorSCM
+
+    @cached_property
+    def low_level(self) -> LowLevelModel:
+        """ℒ."""
+        return LowLevelModel(self.scm)
+
+    @cached_property
+    def high_level(self) -> HighLevelModel:
+        """ℋ."""
+        return HighLevelModel(self.scm)
+
+    def state_map(self, x: Matrix) -> Float[Tensor, "samples factors"]:
+        """τ(x)_Z = F_Z(x_{Pa_Z})."""
+        return self.scm.state_map(x)
+
+    def intervention_map(self, intervention: InterventionLike) -> Intervention:
+        """ω: what a hard intervention on variables is at the level of the factors.
+
+        Its support is ⋃_{X ∈ I_L} Ch_X; for each Z of it the mechanistic support
+        K_Z = I_L ∩ Pa_Z holds the variables whose F_X inside F^H_Z becomes the constant C_X.
+
+        Raises:
+            InvalidInputError: the intervention is not hard, or names an unknown variable.
+        """
+        intervention = as_intervention(intervention)
+        if intervention.kind is not Kind.HARD:
+            raise InvalidInputError(
+                f"ω is defined for hard interventions. Got a {intervention.kind.name.lower()} one."
+            )
+        clamps: dict[str, dict[str, Value]] = {}
+        for variable, value in intervention.values.items():
+            self.scm.graph.variable_index(variable)
+            for factor in self.scm.graph.children(variable):
+                clamps.setdefault(factor, {})[variable] = value
+        return Intervention({factor: Clamp(values) for factor, values in clamps.items()})
+
+    def gap(self, context: Matrix, intervention: InterventionLike) -> float:
+        """The largest |τ(Solve(ℒ^i; u)) − Solve(ℋ^ω(i); u)|: rounding, where the diagram commutes."""
+        low = self.state_map(self.low_level.solve(context, intervention))
+        high = self.high_level.solve(context, self.intervention_map(intervention))
+        return float((low - high).abs().max())
+
+    def data_context(self, data: InterventionalData) -> Float[Tensor, "samples variables"]:
+        """The context that both levels share when all we have is data.
+
+        Noise of variables with parents was not observed: it is set to 0. A variable without
+        parents *is* its context, up to the constant its mechanism adds.
+        """
+        context = self.scm.abduct(data.x, data.is_intervened)
+        has_parents = torch.from_numpy(self.scm.graph.R.any(axis=1))
+        return context.masked_fill(has_parents.to(context.device), 0.0)
+
+    def error(self, data: InterventionalData) -> AbstractionError:
+        """Δ̂ = E d_H(τ̂(x), Solve(ℋ^ω̂(i); u)), squared Euclidean, per regime and overall.
+
+        The context is `data_context`: the values of the variables without parents and the clamped
+        values, other noise at zero.
+
+        Theorem "Approximate transformation bound".
+        """
+        distance = torch.empty(data.n_samples, dtype=self.scm.noise_scale.dtype)
+        for regime in np.unique(data.regime):
+            rows = np.flatnonzero(data.regime == regime)
+            distance[rows] = self._distance(data.select(rows)).cpu()
+        by_regime = {
+            data.regime_names[regime]: float(distance[data.regime == regime].mean())
+            for regime in np.unique(data.regime)
+        }
+        bound = error_bound(self.scm, data)
+        return AbstractionError(by_regime, float(distance.mean()), bound)
+
+    def _distance(self, data: InterventionalData) -> Float[Tensor, " samples"]:
+        """d_H of every sample of one regime."""
+        x = self.scm.tensor(data.x)
+        clamped = np.flatnonzero(data.is_intervened[0])
+        do = hard({data.variable_names[j]: x[:, j] for j in clamped})
+        predicted = self.high_level.solve(self.data_context(data), self.intervention_map(do))
+        return ((self.state_map(x) - predicted) ** 2).sum(dim=1)
+
+
+def _closing_over(
+    mechanism: Callable[[Tensor, Tensor], Tensor], context: Tensor
+) -> MechanismFunction:
+    """A collapsed mechanism needs the whole context; a replacement sees only the node's own."""
+    return lambda parents, _own: mechanism(parents, context)
