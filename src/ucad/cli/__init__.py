@@ -1,9 +1,62 @@
-"""The command line."""
+"""The command line: one module a command; whatever goes wrong ends in one line."""
 
 from __future__ import annotations
 
-__all__ = ["main"]
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from ucad import __version__
+from ucad.cli.demo import demo
+from ucad.cli.simulate import simulate
+from ucad.errors import UcadError
+
+__all__ = ["app", "main"]
+
+OK, WRONG_USE, INTERRUPTED = 0, 2, 130
+
+app = App(
+    name="ucad",
+    version=__version__,
+    help=(
+        "Find the small causal model inside a big one.\n\n"
+        "Add --debug to any command to see where an error comes from."
+    ),
+    help_format="plaintext",
+)
+app.command(demo)
+app.command(simulate)
 
 
-def main() -> None:
-    """Runs the command line."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs one command and exits: 0 done, 2 wrong use, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    try:
+        result = app([w for w in words if w != "--debug"], exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What reads our output has gone; keep the interpreter from complaining about it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail("the output was closed before everything was written")
+    except KeyboardInterrupt:
+        print("ucad: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except (UcadError, CycloptsError, OSError) as error:
+        if debug:
+            raise
+        _fail(_one_line(error))
+    sys.exit(result if isinstance(result, int) else OK)
+
+
+def _fail(message: str) -> None:
+    print(f"ucad: {message}", file=sys.stderr)
+    sys.exit(WRONG_USE)
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, UcadError) and error.filename:
+        return f"{error.strerror}: '{error.filename}'"
+    return " ".join(str(error).split())

@@ -37,6 +37,7 @@ __all__ = [
     "CollapsedModel",
     "HighLevelModel",
     "LowLevelModel",
+    "RegimeError",
 ]
 
 
@@ -182,18 +183,23 @@ class HighLevelModel(CollapsedModel):
         return self.scm.factor_mechanism(x, torch.from_numpy(nodes))
 
 
-class AbstractionError(NamedTuple):
-    """How far the diagram is from commuting on data.
+class RegimeError(NamedTuple):
+    """How far the diagram is from commuting, and how far at most.
 
     Attributes:
-        by_regime: Δ̂ of every regime present, by name.
-        overall: Δ̂ over all samples.
-        bound: what the theorem guarantees for `overall`.
+        error: Δ̂.
+        bound: what the theorem guarantees.
     """
 
-    by_regime: dict[str, float]
-    overall: float
+    error: float
     bound: ErrorBound
+
+
+class AbstractionError(NamedTuple):
+    """Δ̂ and its bound, over all samples and for every regime present, by name."""
+
+    overall: RegimeError
+    by_regime: dict[str, RegimeError]
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +248,7 @@ class Abstraction:
         return Intervention({factor: Clamp(values) for factor, values in clamps.items()})
 
     def gap(self, context: Matrix, intervention: InterventionLike) -> float:
-        """The largest |τ(Solve(ℒ^i; u)) − Solve(ℋ^ω(i); u)|: rounding, where the diagram commutes."""
+        """The largest |τ(Solve(ℒ^i; u)) − Solve(ℋ^ω(i); u)|; rounding, if the diagram commutes."""
         low = self.state_map(self.low_level.solve(context, intervention))
         high = self.high_level.solve(context, self.intervention_map(intervention))
         return float((low - high).abs().max())
@@ -265,16 +271,15 @@ class Abstraction:
 
         Theorem "Approximate transformation bound".
         """
-        distance = torch.empty(data.n_samples, dtype=self.scm.noise_scale.dtype)
+        by_regime, total = {}, 0.0
         for regime in np.unique(data.regime):
-            rows = np.flatnonzero(data.regime == regime)
-            distance[rows] = self._distance(data.select(rows)).cpu()
-        by_regime = {
-            data.regime_names[regime]: float(distance[data.regime == regime].mean())
-            for regime in np.unique(data.regime)
-        }
-        bound = error_bound(self.scm, data)
-        return AbstractionError(by_regime, float(distance.mean()), bound)
+            part = data.select(np.flatnonzero(data.regime == regime))
+            distance = self._distance(part)
+            total += float(distance.sum())
+            error = RegimeError(float(distance.mean()), error_bound(self.scm, part))
+            by_regime[data.regime_names[regime]] = error
+        overall = RegimeError(total / data.n_samples, error_bound(self.scm, data))
+        return AbstractionError(overall, by_regime)
 
     def _distance(self, data: InterventionalData) -> Float[Tensor, " samples"]:
         """d_H of every sample of one regime."""

@@ -33,7 +33,7 @@ def propagation_matrices(
     scm: FactorSCM,
 ) -> tuple[Float[Tensor, "factors variables"], Float[Tensor, "variables factors"]]:
     """M[Z, X] = 2 L_Z² 1{X ∈ Pa_Z} and N[X, Z] = ℓ_X² 1{Z ∈ Pa_X} of the proof."""
-    Q, R = (torch.from_numpy(matrix).to(scm.noise_scale) for matrix in (scm.graph.Q, scm.graph.R))
+    Q, R = (torch.tensor(matrix).to(scm.noise_scale) for matrix in (scm.graph.Q, scm.graph.R))
     M = 2 * scm.factor_mechanism.lipschitz()[:, None] ** 2 * Q.T
     N = scm.variable_mechanism.lipschitz()[:, None] ** 2 * R
     return M, N

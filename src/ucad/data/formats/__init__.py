@@ -1,0 +1,106 @@
+"""Files to data sets and back: csv, parquet, npz, h5ad and the folders of DCDI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ucad.data.dataset import InterventionalData
+from ucad.data.formats.anndata import read_h5ad, write_h5ad
+from ucad.data.formats.arrays import read_npz, write_npz
+from ucad.data.formats.dcdi import read_dcdi, write_dcdi
+from ucad.data.formats.options import ReadOptions
+from ucad.data.formats.tables import (
+    read_csv,
+    read_parquet,
+    write_csv,
+    write_parquet,
+)
+from ucad.errors import FormatError, did_you_mean
+
+__all__ = ["ReadOptions", "read", "write"]
+
+_READERS: dict[str, Callable[[Path, ReadOptions], InterventionalData]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".parquet": read_parquet,
+    ".npz": read_npz,
+    ".h5ad": read_h5ad,
+    "": read_dcdi,
+}
+_WRITERS: dict[str, Callable[[InterventionalData, Path], None]] = {
+    ".csv": write_csv,
+    ".tsv": write_csv,
+    ".parquet": write_parquet,
+    ".npz": write_npz,
+    ".h5ad": write_h5ad,
+    "": write_dcdi,
+}
+
+
+def read(  # noqa: PLR0913 - the user's front door: every option by its own name
+    path: str | Path,
+    *,
+    target: str | None = None,
+    control: str = "",
+    indicators: Mapping[str, str] | None = None,
+    ignore: Sequence[str] = (),
+    drop_constant: bool = False,
+    min_mean: float | None = None,
+    log_counts: bool = False,
+) -> InterventionalData:
+    """Reads a data set; the ending of the name says how, a folder is DCDI's.
+
+    Args:
+        path: `.csv`, `.tsv`, `.txt` (tab separated), `.parquet`, `.npz`, `.h5ad`, or a folder with
+            `data_interv1.npy`, `intervention1.csv` and `regime1.csv`.
+        target: the column that names what was clamped in a sample: one name, several joined by
+            `;`, or nothing. `target`, if there is such a column.
+        control: the label of observational samples in that column, besides the empty one.
+        indicators: instead of `target`, columns of zeros and ones, one a condition, with the
+            variable each clamps (`""` for one that counts as observational).
+        ignore: columns that are neither variables nor targets.
+        drop_constant: leave out variables that never change instead of refusing them.
+        min_mean: leave out variables whose mean is below this, such as genes hardly seen.
+        log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+
+    Raises:
+        FormatError: the file is not there, or is not what its name says.
+        InvalidInputError: the file was read, and its contents are no usable data set.
+    """
+    path = Path(path)
+    options = ReadOptions(
+        target=target,
+        control=control,
+        indicators=indicators or {},
+        ignore=ignore,
+        drop_constant=drop_constant,
+        min_mean=min_mean,
+        log_counts=log_counts,
+    )
+    if not path.exists():
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FormatError(f"There is no file '{path}'.{did_you_mean(path.name, beside)}")
+    suffix = "" if path.is_dir() else path.suffix.lower()
+    if suffix not in _READERS or (suffix == "" and not path.is_dir()):
+        raise FormatError(
+            f"'{path}' must end in one of {', '.join(filter(None, _READERS))}, or be a folder."
+        )
+    return _READERS[suffix](path, options)
+
+
+def write(data: InterventionalData, path: str | Path) -> None:
+    """Writes a data set so that `read` gives it back exactly.
+
+    What a table cannot hold (regime names, layers, scaling) goes into the file's own metadata, or
+    for csv and DCDI folders into a small `.json` beside it.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _WRITERS:
+        raise FormatError(
+            f"Data sets are written as {', '.join(filter(None, _WRITERS))} or a folder without an "
+            f"ending. Got '{path.name}' instead."
+        )
+    _WRITERS[suffix](data, path)

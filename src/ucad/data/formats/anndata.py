@@ -1,0 +1,87 @@
+"""AnnData `.h5ad` files: cells × genes, and a column of `obs` that names the perturbation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ucad.data.dataset import InterventionalData
+from ucad.data.formats.options import (
+    TARGET_COLUMN,
+    ReadOptions,
+    columns_to_keep,
+    require_column,
+    side_information,
+    with_side_information,
+)
+from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
+
+__all__ = ["read_h5ad", "write_h5ad"]
+
+_COUNTS_PER_CELL = 1e4
+
+
+def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
+    """Reads cells × genes; sparse counts become dense, after the genes hardly seen are left out."""
+    anndata = _anndata()
+    try:
+        table = anndata.read_h5ad(path)
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(f"'{path}' is not an AnnData file: {error}.") from error
+    x = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X)
+    names = [str(name) for name in table.var_names]
+    if "ucad" in table.uns:
+        clamps = np.asarray(table.layers["is_intervened"]).astype(bool)
+        side = json.loads(str(table.uns["ucad"]))
+        return with_side_information(x, clamps, table.obs["regime"].to_numpy(), names, side)
+    columns = [str(column) for column in table.obs.columns]
+    target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
+    if target is None:
+        raise InvalidInputError(
+            f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
+        )
+    require_column(target, columns, "perturbations in 'obs'")
+    keep = columns_to_keep(x, options)
+    return InterventionalData.from_targets(
+        (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep],
+        ["" if label != label else str(label) for label in table.obs[target]],
+        variable_names=[names[column] for column in keep],
+        control=options.control,
+    )
+
+
+def write_h5ad(data: InterventionalData, path: Path) -> None:
+    """Writes x, the regime and its name in `obs`, and what was clamped as a layer."""
+    anndata = _anndata()
+    import pandas as pd
+
+    index = [str(row) for row in range(data.n_samples)]
+    regimes = [data.regime_names[regime] for regime in data.regime]
+    table = anndata.AnnData(
+        X=np.array(data.x),
+        obs=pd.DataFrame({TARGET_COLUMN: regimes, "regime": data.regime}, index=index),
+        var=pd.DataFrame(index=list(data.variable_names)),
+        layers={"is_intervened": data.is_intervened.astype(np.uint8)},
+        uns={"ucad": json.dumps(side_information(data))},
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".part")
+    table.write_h5ad(beside)
+    beside.replace(path)
+
+
+def _log_counts(counts: np.ndarray) -> np.ndarray:
+    """log(1 + 10⁴ · count / total of the cell)."""
+    totals = counts.sum(axis=1, keepdims=True, dtype=np.float64)
+    return np.log1p(_COUNTS_PER_CELL * counts / np.where(totals > 0, totals, 1.0))
+
+
+def _anndata() -> Any:
+    try:
+        import anndata
+    except ImportError:
+        raise MissingDependencyError("anndata", "bio", "Reading and writing .h5ad files") from None
+    return anndata
