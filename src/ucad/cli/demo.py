@@ -4,6 +4,8 @@ from __future__ import annotations
 
 __all__ = ["demo"]
 
+_ROUNDING = 1e-10
+
 
 def demo(*, setting: str = "e", size: str = "16-3", seed: int = 0) -> None:
     """Simulate a system, and check that its factors are a causal abstraction of its variables.
@@ -29,15 +31,20 @@ def demo(*, setting: str = "e", size: str = "16-3", seed: int = 0) -> None:
     table = Table(title=f"Setting {setting} ({SETTINGS[setting].description}), {size}, seed {seed}")
     for heading in ("clamped", "factors it reaches", "largest |τ(ℒ) − ℋ|", "Δ̂ on data", "bound"):
         table.add_column(heading, justify="left" if heading[0] in "cf" else "right")
-    errors = abstraction.error(problem.validation)
+    errors, largest = abstraction.error(problem.validation), 0.0
     for regime, (error, bound) in list(errors.by_regime.items())[:8]:
         values = {} if regime == "observational" else dict.fromkeys(regime.split(";"), 1.0)
         gap = abstraction.gap(context, values)
+        largest = max(largest, gap)
         reached = ", ".join(sorted(abstraction.intervention_map(values).support)) or "none"
         table.add_row(regime, reached, f"{gap:.1e}", f"{error:.3f}", f"{bound.matrix:.3g}")
     console = Console()
     console.print(f"{problem.train!r}; {graph!r}")
     console.print(table)
-    console.print(
-        "The diagram commutes: acting and then summarising is summarising and then acting."
-    )
+    console.print(f"{_verdict(largest)} (largest difference {largest:.1e}).")
+
+
+def _verdict(gap: float) -> str:
+    if gap < _ROUNDING:
+        return "The diagram commutes: acting, then summarising, is summarising, then acting"
+    return "The diagram does not commute"
