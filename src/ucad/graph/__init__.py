@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ucad.graph.boolean import (
+    AnchorCondition,
     Factorisation,
     boolean_product,
     factorise,
@@ -17,6 +18,7 @@ from ucad.graph.covers import BooleanRank, boolean_rank, disjunctness, is_disjun
 from ucad.graph.factor_graph import FactorGraph, topological_levels
 
 __all__ = [
+    "AnchorCondition",
     "BooleanRank",
     "FactorGraph",
     "Factorisation",

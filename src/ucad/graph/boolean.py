@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from ucad._types import BooleanMatrix, VariablesByFactors
-from ucad.errors import FactorisationError, InvalidInputError
+from ucad.errors import FactorisationError
 from ucad.graph.covers import disjunctness
 
 __all__ = [
+    "AnchorCondition",
     "Factorisation",
     "boolean_product",
     "factorise",
@@ -108,33 +110,41 @@ class Factorisation:
     statement: str
 
 
-def factorise(A: BooleanMatrix) -> Factorisation:
+class AnchorCondition(Enum):
+    """Under which of the paper's conditions Q and R are read from A."""
+
+    BOTH = "both"
+    IN = "in"
+    OUT = "out"
+
+
+def factorise(A: BooleanMatrix, condition: AnchorCondition = AnchorCondition.BOTH) -> Factorisation:
     """Reads Q and R from A = Q ⋄ Rᵀ.
 
-    First under the anchor assumption: minimal rows of A are the rows of Rᵀ, minimal columns the
-    columns of Q, and minimal row k meets minimal column l in a one exactly where k = l. If A
-    contradicts that, under the weaker condition of the lemma: all factors have an in-anchor (or
-    all an out-anchor), and the columns of the other matrix are r-disjunct for some r ≥ s(Q)
-    (s(R)). Factors come in the order of their first in-anchor.
+    With both kinds of anchors, minimal rows of A are the rows of Rᵀ, minimal columns the columns
+    of Q, and minimal row k meets minimal column l in a one exactly where k = l. Then (Q, R) is
+    unique (Theorem "Identifiability of (Q,R)").
 
-    Source: Theorem "Identifiability of (Q,R)"; Lemma "Reading Q,R from A" for r-disjunct columns.
+    With in-anchors alone, the minimal rows still give R, and Q[i, k] = 1 ⟺ R[:, k] ≤ A[i, :],
+    provided the columns of R are r-disjunct for some r ≥ s(Q) (Lemma "Reading Q,R from A"); with
+    out-anchors alone the same on Aᵀ. Nothing says that the two readings agree: 1 − I₃ has both.
+
+    Factors come in the order of their first in-anchor (out-anchor).
 
     Raises:
-        FactorisationError: neither condition holds; the message names an entry of A that
-            contradicts the anchor assumption.
+        FactorisationError: A contradicts the condition; the message names an entry of A.
     """
-    if A.ndim != 2:
-        raise InvalidInputError(f"'A' must be a matrix. Got shape {A.shape} instead.")
-    try:
-        return _by_both_anchors(A)
-    except FactorisationError as contradiction:
-        weaker = _by_one_sided_anchors(A)
-        if weaker is None:
-            raise FactorisationError(
-                f"{contradiction} Neither do the in-anchors alone (or the out-anchors alone) with "
-                f"r-disjunct columns on the other side explain A."
-            ) from None
-        return weaker
+    match condition:
+        case AnchorCondition.BOTH:
+            return _by_both_anchors(A)
+        case AnchorCondition.IN:
+            return Factorisation(*_by_in_anchors(A), _LEMMA.format("in"))
+        case AnchorCondition.OUT:
+            R, Q = _by_in_anchors(A.T)
+            return Factorisation(Q, R, _LEMMA.format("out"))
+
+
+_LEMMA = 'Lemma "Reading Q,R from A" ({}-anchors, r-disjunct columns)'
 
 
 def _by_both_anchors(A: BooleanMatrix) -> Factorisation:
@@ -179,18 +189,23 @@ def _check_permutation(
         )
 
 
-def _by_one_sided_anchors(A: BooleanMatrix) -> Factorisation | None:
-    """In-anchors give R, and then Q[i, k] = 1 ⟺ R[:, k] ≤ A[i, :]; out-anchors the same on Aᵀ."""
-    for matrix, side in [(A, "in"), (A.T, "out")]:
-        anchors = _first_of_each(matrix, minimal_rows(matrix))
-        far = matrix[anchors].T
-        near = is_contained_in(far.T, matrix).T
-        reproduces = bool((boolean_product(near, far.T) == matrix).all())
-        if reproduces and disjunctness(far) >= row_sparsity(near):
-            statement = f'Lemma "Reading Q,R from A" ({side}-anchors, r-disjunct columns)'
-            Q, R = (near, far) if side == "in" else (far, near)
-            return Factorisation(Q, R, statement)
-    return None
+def _by_in_anchors(A: BooleanMatrix) -> tuple[VariablesByFactors, VariablesByFactors]:
+    R = A[_first_of_each(A, minimal_rows(A))].T
+    Q = is_contained_in(R.T, A).T & A.any(axis=1, keepdims=True)
+    difference = boolean_product(Q, R.T) != A
+    if difference.any():
+        i, j = np.argwhere(difference)[0]
+        raise FactorisationError(
+            f"A is not made of its minimal rows: A[{i}, {j}] is 1, and no minimal row inside "
+            f"row {i} has a one there."
+        )
+    r, needed = disjunctness(R), row_sparsity(Q)
+    if r < needed:
+        raise FactorisationError(
+            f"The factors read from the anchors are {r}-disjunct, but a variable belongs to "
+            f"{needed} of them: which ones cannot be read from A."
+        )
+    return Q, R
 
 
 def _first_of_each(A: BooleanMatrix, rows: Int[np.ndarray, " some"]) -> Int[np.ndarray, " fewer"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Bool
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ucad._types import BooleanMatrix, VariablesByFactors
@@ -93,7 +94,7 @@ def _smallest_cover(covers: BooleanMatrix) -> np.ndarray | None:
     return np.flatnonzero(solution.x > 0.5)
 
 
-def _without_repeats(A: BooleanMatrix) -> BooleanMatrix:
+def _without_repeats(A: BooleanMatrix) -> Bool[np.ndarray, "distinct columns"]:
     return np.unique(A[A.any(axis=1)], axis=0)
 
 
