@@ -19,9 +19,9 @@ def demo(*, setting: str = "e", size: str = "16-3", seed: int = 0) -> None:
     seed
         What makes the problem.
     """
-    from rich.console import Console
     from rich.table import Table
 
+    from ucad.cli.output import show
     from ucad.scm import Abstraction
     from ucad.simulate import SETTINGS, paper_problem
 
@@ -38,10 +38,8 @@ def demo(*, setting: str = "e", size: str = "16-3", seed: int = 0) -> None:
         largest = max(largest, gap)
         reached = ", ".join(sorted(abstraction.intervention_map(values).support)) or "none"
         table.add_row(regime, reached, f"{gap:.1e}", f"{error:.3f}", f"{bound.matrix:.3g}")
-    console = Console()
-    console.print(f"{problem.train!r}; {graph!r}")
-    console.print(table)
-    console.print(f"{_verdict(largest)} (largest difference {largest:.1e}).")
+    verdict = f"{_verdict(largest)} (largest difference {largest:.1e})."
+    show(f"{problem.train!r}; {graph!r}", table, verdict)
 
 
 def _verdict(gap: float) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
 
 from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
 from ucad.data import checks
@@ -88,35 +89,35 @@ class InterventionalData:
     @classmethod
     def from_arrays(
         cls,
-        x: VariableSamples,
-        is_intervened: WhichIntervened | None = None,
+        x: ArrayLike,
+        is_intervened: ArrayLike | None = None,
         *,
         variable_names: Sequence[str] | None = None,
-        layer_of: Sequence[int] | LayerOf | None = None,
+        layer_of: ArrayLike | None = None,
     ) -> InterventionalData:
         """Makes a data set from x and what was clamped; equal targets make a regime."""
         x = np.asarray(x)
         checks.check_matrix(x)
-        if is_intervened is None:
-            is_intervened = np.zeros(x.shape, dtype=bool)
-        checks.check_same_shape(x, np.asarray(is_intervened))
+        clamps = np.zeros(x.shape) if is_intervened is None else np.asarray(is_intervened)
+        layers = _layers(layer_of)
+        checks.check_shapes(x, clamps, x[:, 0], layers)
         return cls(
             x=x if x.dtype.kind == "f" else x.astype(np.float64),
-            is_intervened=np.asarray(is_intervened, dtype=bool),
-            regime=_regimes_of(np.asarray(is_intervened, dtype=bool)),
+            is_intervened=clamps.astype(bool),
+            regime=_regimes_of(clamps.astype(bool)),
             variable_names=_names(variable_names, x.shape[1]),
-            layer_of=None if layer_of is None else np.asarray(layer_of, dtype=np.int64),
+            layer_of=layers,
         )
 
     @classmethod
     def from_targets(
         cls,
-        x: VariableSamples,
+        x: ArrayLike,
         targets: Sequence[str],
         *,
         variable_names: Sequence[str] | None = None,
         control: str = "",
-        layer_of: Sequence[int] | LayerOf | None = None,
+        layer_of: ArrayLike | None = None,
     ) -> InterventionalData:
         """Makes a data set from the name(s) of what was clamped in every sample.
 
@@ -135,7 +136,8 @@ class InterventionalData:
             raise InvalidInputError(
                 f"'targets' must have one entry a sample, {len(x)}. Got {len(targets)} instead."
             )
-        names = _names(variable_names, x.shape[1])
+        names, layers = _names(variable_names, x.shape[1]), _layers(layer_of)
+        checks.check_shapes(x, x, x[:, 0], layers)
         labels = ["" if str(t).strip() in ("", control) else str(t).strip() for t in targets]
         known = {"": OBSERVATIONAL} | {
             label: number for number, label in enumerate(dict.fromkeys(filter(None, labels)), 1)
@@ -147,7 +149,7 @@ class InterventionalData:
             is_intervened=clamps[regime],
             regime=regime,
             variable_names=names,
-            layer_of=None if layer_of is None else np.asarray(layer_of, dtype=np.int64),
+            layer_of=layers,
             regime_names=("observational", *list(known)[1:]),
         )
 
@@ -292,6 +294,10 @@ def _names(names: Sequence[str] | None, n_variables: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"X{number}" for number in range(1, n_variables + 1))
     return tuple(str(name) for name in names)
+
+
+def _layers(layer_of: ArrayLike | None) -> np.ndarray | None:
+    return None if layer_of is None else np.asarray(layer_of, dtype=np.int64)
 
 
 def _read_only(

@@ -105,8 +105,8 @@ def row_sparsity(Q: VariablesByFactors) -> int:
 class Factorisation:
     """A pair (Q, R) with A = Q ⋄ Rᵀ and the statement of the paper by which it was read from A."""
 
-    Q: VariablesByFactors
-    R: VariablesByFactors
+    Q: Bool[np.ndarray, "rows factors"]
+    R: Bool[np.ndarray, "columns factors"]
     statement: str
 
 
@@ -189,7 +189,9 @@ def _check_permutation(
         )
 
 
-def _by_in_anchors(A: BooleanMatrix) -> tuple[VariablesByFactors, VariablesByFactors]:
+def _by_in_anchors(
+    A: BooleanMatrix,
+) -> tuple[Bool[np.ndarray, "rows factors"], Bool[np.ndarray, "columns factors"]]:
     R = A[_first_of_each(A, minimal_rows(A))].T
     Q = is_contained_in(R.T, A).T & A.any(axis=1, keepdims=True)
     difference = boolean_product(Q, R.T) != A

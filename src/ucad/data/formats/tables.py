@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ucad._types import VariableSamples
 from ucad.data.checks import split_targets
@@ -161,7 +162,7 @@ def _take_labels(columns: dict[str, Any], options: ReadOptions) -> list[str]:
     return ["" if value is None or value != value else str(value) for value in columns.pop(target)]
 
 
-def _numbers(name: str, values: Sequence[Any]) -> VariableSamples:
+def _numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarray, " samples"]:
     """The values of a column as float64, or an error that names the first that is no number."""
     try:
         return np.asarray(values).astype(np.float64)
