@@ -109,3 +109,8 @@ def test_a_cycle_has_no_levels():
 def test_equal_graphs_have_equal_hashes():
     assert hash(chain()) == hash(chain())
     assert chain() != "chain"
+
+
+def test_factors_get_other_names_where_variables_are_called_z():
+    graph = FactorGraph(chain().Q, chain().R, variable_names=("Z1", "Z2", "Z3"))
+    assert graph.factor_names == ("F1", "F2")

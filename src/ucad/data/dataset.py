@@ -29,6 +29,12 @@ class Scaling(NamedTuple):
     mean: Float[np.ndarray, " variables"]
     scale: Float[np.ndarray, " variables"]
 
+    @classmethod
+    def of(cls, x: VariableSamples) -> Scaling:
+        """The map to mean 0 and variance 1; a constant column is only centred."""
+        scale = x.std(axis=0)
+        return cls(x.mean(axis=0), np.where(scale > 0, scale, 1.0))
+
 
 class Split(NamedTuple):
     """Three parts of one data set."""
@@ -246,9 +252,7 @@ class InterventionalData:
             scaling: use this map instead of the data's own mean and standard deviation, for a
                 test set that must be in the units of a training set.
         """
-        if scaling is None:
-            scale = self.x.std(axis=0)
-            scaling = Scaling(self.x.mean(axis=0), np.where(scale > 0, scale, 1.0))
+        scaling = scaling or Scaling.of(self.x)
         before = self.scaling or Scaling(np.zeros(self.n_variables), np.ones(self.n_variables))
         both = Scaling(before.mean + before.scale * scaling.mean, before.scale * scaling.scale)
         return replace(self, x=(self.x - scaling.mean) / scaling.scale, scaling=both)

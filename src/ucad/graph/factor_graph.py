@@ -58,7 +58,7 @@ class FactorGraph:
         Q: Q[i, k] is True where variable i is a parent of factor k.
         R: R[j, k] is True where variable j is a child of factor k.
         variable_names: `X1`, `X2`, … if not given.
-        factor_names: `Z1`, `Z2`, … if not given.
+        factor_names: `Z1`, `Z2`, … if not given (`F1`, … where variables are called Z1).
     """
 
     Q: VariablesByFactors
@@ -74,7 +74,7 @@ class FactorGraph:
             )
         for name, letter, count in [
             ("variable_names", "X", n_variables),
-            ("factor_names", "Z", n_factors),
+            ("factor_names", self._factor_letter(), n_factors),
         ]:
             names = getattr(self, name) or tuple(f"{letter}{i}" for i in range(1, count + 1))
             if len(names) != count:
@@ -253,6 +253,11 @@ class FactorGraph:
             f"FactorGraph({self.n_variables} variables, {self.n_factors} factors, "
             f"{int(self.Q.sum())} + {int(self.R.sum())} edges)"
         )
+
+    def _factor_letter(self) -> str:
+        """The letter Z, or another where the user's own variables are called Z1, Z2 and so on."""
+        taken = {name.rstrip("0123456789") for name in self.variable_names}
+        return next(letter for letter in ("Z", "F", "factor ", "factor_") if letter not in taken)
 
     def _key(self) -> tuple[Any, ...]:
         names = (self.variable_names, self.factor_names)
