@@ -1,0 +1,1 @@
+"""How good are learned factors: functions of arrays that know nothing of models."""
