@@ -137,8 +137,8 @@ Learned→true: 1→0 1.000, 0→1 1.000.
 
 
 def correlation_matrix(
-    learned: FactorSamples,
-    true: FactorSamples,
+    learned: Float[np.ndarray, "samples learned"],
+    true: Float[np.ndarray, "samples true"],
     coefficient: Correlation = Correlation.PEARSON,
     rdc: RDCSettings | None = None,
 ) -> Float[np.ndarray, "learned true"]:

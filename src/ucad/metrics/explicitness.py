@@ -140,15 +140,21 @@ def r_squared(predicted: FactorSamples, target: FactorSamples) -> Float[np.ndarr
 
 
 def _fit_linear(
-    inputs: FactorSamples, targets: FactorSamples, new_inputs: FactorSamples, _seed: int
-) -> tuple[FactorSamples, str]:
+    inputs: Float[np.ndarray, "train learned"],
+    targets: Float[np.ndarray, "train true"],
+    new_inputs: Float[np.ndarray, "held_out learned"],
+    _seed: int,
+) -> tuple[Float[np.ndarray, "held_out true"], str]:
     model = LinearRegression().fit(inputs, targets)
     return np.asarray(model.predict(new_inputs)), "sklearn LinearRegression"
 
 
 def _fit_mlp(
-    inputs: FactorSamples, targets: FactorSamples, new_inputs: FactorSamples, seed: int
-) -> tuple[FactorSamples, str]:
+    inputs: Float[np.ndarray, "train learned"],
+    targets: Float[np.ndarray, "train true"],
+    new_inputs: Float[np.ndarray, "held_out learned"],
+    seed: int,
+) -> tuple[Float[np.ndarray, "held_out true"], str]:
     scaler = StandardScaler().fit(targets)
     scaled = scaler.transform(targets)
     predicted = np.zeros((len(new_inputs), targets.shape[1]))

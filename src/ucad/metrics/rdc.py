@@ -24,6 +24,7 @@ __all__ = [
     "Dependence",
     "RDCSettings",
     "largest_canonical_correlations",
+    "pair_of_sine_bases",
     "randomised_dependence",
     "sine_bases",
     "stack_bases",
