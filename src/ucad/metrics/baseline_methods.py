@@ -108,5 +108,5 @@ def _few_rows_with_the_same_moments(
     """
     if len(x) <= 2 * x.shape[1]:
         return x
-    triangle = np.linalg.qr(x, mode="r")
-    return np.vstack([triangle, -triangle]) / np.sqrt(2)
+    _, triangle = np.linalg.qr(x)
+    return np.asarray(np.vstack([triangle, -triangle]) / np.sqrt(2))

@@ -19,6 +19,7 @@ __all__ = [
     "check_matrix",
     "check_structure",
     "constant_columns",
+    "note_on_constant_factors",
     "warn_of_constant_factors",
 ]
 
@@ -122,13 +123,15 @@ def constant_columns(values: FactorSamples) -> Bool[np.ndarray, " factors"]:
     return np.asarray(spread <= RELATIVE_RANGE_OF_A_CONSTANT * np.abs(values).max(axis=0))
 
 
-def warn_of_constant_factors(pair: FactorPair, stacklevel: int = 3) -> None:
-    """Warns once of all factors that do not vary, by their index."""
+def note_on_constant_factors(pair: FactorPair) -> str:
+    """Returns a sentence that names all factors that do not vary, or an empty string."""
     names = [f"learned factor {k}" for k in np.flatnonzero(constant_columns(pair.learned))]
     names += [f"true factor {k}" for k in np.flatnonzero(constant_columns(pair.true))]
-    if names:
-        warnings.warn(
-            f"Without variation, and so counted as 0: {', '.join(names)}.",
-            ConstantFactorWarning,
-            stacklevel=stacklevel,
-        )
+    return f"Without variation, and so counted as 0: {', '.join(names)}." if names else ""
+
+
+def warn_of_constant_factors(pair: FactorPair) -> None:
+    """Warns once of all factors that do not vary, on behalf of the caller's caller."""
+    note = note_on_constant_factors(pair)
+    if note:
+        warnings.warn(note, ConstantFactorWarning, stacklevel=3)

@@ -22,6 +22,7 @@ from ucad.metrics.checks import check_factors, constant_columns, warn_of_constan
 __all__ = ["Decoder", "Explicitness", "HeldOut", "explicitness", "held_out_rows", "r_squared"]
 
 FEWEST_HELD_OUT = 2
+FEWEST_FOR_EARLY_STOPPING = 50
 
 
 class Decoder(StrEnum):
@@ -80,9 +81,9 @@ def explicitness(
 
         R²_k = 1 - Σ (z_k - f_k(ẑ))² / Σ (z_k - mean z_k)²,  over held-out samples
 
-    f_k is least squares, or a network of one hidden layer of 64 units fitted by Adam with early
-    stopping on a tenth of the training samples. Unlike MCC, R² is blind to linear mixing. A
-    constant true factor counts 0, with a warning.
+    f_k is least squares, or a network of one hidden layer of 64 units fitted by Adam, with early
+    stopping on a tenth of the training samples if there are at least 50. Unlike MCC, R² is
+    blind to linear mixing. A constant true factor counts 0, with a warning.
 
     Cost: one fit per true factor.
     Source: the paper's section "Metrics".
@@ -161,9 +162,9 @@ def _fit_mlp(
     for k in range(targets.shape[1]):
         model = MLPRegressor(
             hidden_layer_sizes=(64,),
-            learning_rate_init=5e-3,
-            early_stopping=True,
-            max_iter=300,
+            learning_rate_init=1e-2,
+            early_stopping=len(inputs) >= FEWEST_FOR_EARLY_STOPPING,
+            max_iter=100,
             random_state=seed,
         )
         with warnings.catch_warnings():
