@@ -7,6 +7,7 @@ from ucad.metrics.chance import (
     Interval,
     Level,
     RotatedControls,
+    RotationSettings,
     bootstrap_interval,
     permuted_level,
     random_graphs,
@@ -15,16 +16,11 @@ from ucad.metrics.chance import (
 from ucad.metrics.checks import ConstantFactorWarning
 from ucad.metrics.correlation import MCC, Correlation, correlation_matrix, mean_correlation
 from ucad.metrics.dci import DCI, Trees, dci_scores
-from ucad.metrics.evaluation import (
-    ALL_METRICS,
-    FAST_METRICS,
-    EvaluationSettings,
-    Metric,
-    evaluate,
-)
+from ucad.metrics.evaluation import ALL_METRICS, FAST_METRICS, Metric, evaluate
 from ucad.metrics.explicitness import Decoder, Explicitness, explicitness
 from ucad.metrics.likelihood import NLLByRegime, negative_log_likelihood, nll_by_regime
 from ucad.metrics.rdc import Dependence, RDCSettings, randomised_dependence
+from ucad.metrics.scoring import EvaluationSettings
 from ucad.metrics.structure import EdgeCounts, StructureComparison, compare_structure
 from ucad.metrics.table import EvaluationTable, Score
 
@@ -48,6 +44,7 @@ __all__ = [
     "NLLByRegime",
     "RDCSettings",
     "RotatedControls",
+    "RotationSettings",
     "Score",
     "StructureComparison",
     "Trees",
