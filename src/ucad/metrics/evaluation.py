@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -63,9 +64,10 @@ def evaluate(
 
     MCC is resampled and matched anew; Pearson and Spearman exactly, RDC with the copula transform
     of all samples and before any bias is removed. The interval of R² is over the held-out samples,
-    the fit staying as it is. DCI has no interval: that would take hundreds of refits. Chance levels are means over permuted
-    samples, and for MCC also over random rotations. With both graphs, each a pair (Q, R), the
-    structure is compared too, beside random graphs with as many edges as the learned one.
+    the fit staying as it is. DCI has no interval: that would take hundreds of refits. Chance
+    levels are means over permuted samples, and for MCC also over random rotations. With both
+    graphs, each a pair (Q, R), the structure is compared too, beside random graphs with as many
+    edges as the learned one.
 
     Args:
         learned: (samples, learned factors).
@@ -148,14 +150,10 @@ def _structure_detail(name: str, found: StructureComparison) -> str:
 
 
 _SCORERS: dict[Metric, Callable[[FactorPair, EvaluationSettings], list[Score]]] = {
-    Metric.MCC_PEARSON: lambda pair, settings: score_correlation(
-        pair, Correlation.PEARSON, settings
-    ),
-    Metric.MCC_SPEARMAN: lambda pair, settings: score_correlation(
-        pair, Correlation.SPEARMAN, settings
-    ),
-    Metric.MCC_RDC: lambda pair, settings: score_correlation(pair, Correlation.RDC, settings),
-    Metric.R2_LINEAR: lambda pair, settings: score_explicitness(pair, Decoder.LINEAR, settings),
-    Metric.R2_MLP: lambda pair, settings: score_explicitness(pair, Decoder.MLP, settings),
+    Metric.MCC_PEARSON: partial(score_correlation, coefficient=Correlation.PEARSON),
+    Metric.MCC_SPEARMAN: partial(score_correlation, coefficient=Correlation.SPEARMAN),
+    Metric.MCC_RDC: partial(score_correlation, coefficient=Correlation.RDC),
+    Metric.R2_LINEAR: partial(score_explicitness, decoder=Decoder.LINEAR),
+    Metric.R2_MLP: partial(score_explicitness, decoder=Decoder.MLP),
     Metric.DCI: score_dci,
 }

@@ -30,7 +30,8 @@ __all__ = [
     "stack_bases",
 ]
 
-Bases = Float[np.ndarray, "factors samples rank"]
+Bases = Float[np.ndarray, "_ samples _"]
+"""For each factor an orthonormal basis of functions of it, padded by zeros to equal rank."""
 
 
 @dataclass(frozen=True, kw_only=True)

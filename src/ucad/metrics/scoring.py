@@ -72,7 +72,7 @@ class EvaluationSettings:
 
 
 def score_correlation(
-    pair: FactorPair, coefficient: Correlation, settings: EvaluationSettings
+    pair: FactorPair, settings: EvaluationSettings, coefficient: Correlation
 ) -> list[Score]:
     """Returns the line of MCC with one coefficient; its interval and its three chance levels."""
     found = mean_correlation(pair.learned, pair.true, coefficient, settings.rdc)
