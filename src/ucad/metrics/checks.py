@@ -53,6 +53,12 @@ def check_factors(learned: npt.ArrayLike, true: npt.ArrayLike) -> FactorPair:
             "The learned and the true factors must be given on the same samples. "
             f"Got {len(pair.learned)} learned and {len(pair.true)} true samples instead."
         )
+    for name, (n_samples, n_factors) in (("learned", pair[0].shape), ("true", pair[1].shape)):
+        if n_factors > n_samples:
+            raise InvalidInputError(
+                f"There must be no more {name} factors than samples. Got {n_factors} factors on "
+                f"{n_samples} samples instead. Are the axes swapped? They are (samples, factors)."
+            )
     return pair
 
 
@@ -64,18 +70,12 @@ def check_matrix(values: npt.ArrayLike, name: str) -> FactorSamples:
         raise InvalidInputError(f"The {name} must be an array of numbers. {error}") from error
     if array.ndim != 2 or array.shape[1] == 0:
         raise InvalidInputError(
-            f"The {name} must have two axes, (samples, factors), and at least one factor. "
+            f"The {name} must have two axes, (samples, columns), and at least one column. "
             f"Got the shape {array.shape} instead. A single factor is a column: z[:, None]."
         )
-    n_samples, n_factors = array.shape
-    if n_samples < FEWEST_SAMPLES:
+    if len(array) < FEWEST_SAMPLES:
         raise InvalidInputError(
-            f"The {name} must have at least {FEWEST_SAMPLES} samples. Got {n_samples} instead."
-        )
-    if n_factors > n_samples:
-        raise InvalidInputError(
-            f"The {name} must have no more factors than samples. Got {n_factors} factors on "
-            f"{n_samples} samples instead. Are the axes swapped? They are (samples, factors)."
+            f"The {name} must have at least {FEWEST_SAMPLES} samples. Got {len(array)} instead."
         )
     n_bad = int(np.sum(~np.isfinite(array)))
     if n_bad:

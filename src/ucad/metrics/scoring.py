@@ -112,7 +112,7 @@ def score_correlation(
 
 
 def score_explicitness(
-    pair: FactorPair, decoder: Decoder, settings: EvaluationSettings
+    pair: FactorPair, settings: EvaluationSettings, decoder: Decoder
 ) -> list[Score]:
     """Returns the line of R² with one decoder; the interval is over the held-out samples."""
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 import scipy.optimize
 from jaxtyping import Bool
 
-from ucad._types import BooleanMatrix
 from ucad.errors import InvalidInputError
 from ucad.metrics.checks import check_structure
 
@@ -162,7 +161,8 @@ def compare_structure(
 
 
 def best_relabelling(
-    learned: tuple[BooleanMatrix, BooleanMatrix], true: tuple[BooleanMatrix, BooleanMatrix]
+    learned: tuple[Bool[np.ndarray, "variables learned"], Bool[np.ndarray, "variables learned"]],
+    true: tuple[Bool[np.ndarray, "variables true"], Bool[np.ndarray, "variables true"]],
 ) -> list[int]:
     """Returns for each true factor the learned one in its place, both filled up to equal number.
 
@@ -183,7 +183,9 @@ def best_relabelling(
     return [int(k) for k in labels]
 
 
-def _pad(matrix: BooleanMatrix, n_factors: int) -> BooleanMatrix:
+def _pad(
+    matrix: Bool[np.ndarray, "variables _"], n_factors: int
+) -> Bool[np.ndarray, "variables _"]:
     return np.pad(matrix, ((0, 0), (0, n_factors - matrix.shape[1])))
 
 
