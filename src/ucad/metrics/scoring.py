@@ -32,6 +32,9 @@ from ucad.metrics.table import Score
 
 __all__ = ["EvaluationSettings", "score_correlation", "score_dci", "score_explicitness"]
 
+RowScore = Callable[[Int[np.ndarray, " samples"]], float]
+"""A score of chosen rows: resampled ones, or one side in another order."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
@@ -76,34 +79,22 @@ def score_correlation(
 ) -> list[Score]:
     """Returns the line of MCC with one coefficient; its interval and its three chance levels."""
     found = mean_correlation(pair.learned, pair.true, coefficient, settings.rdc)
-    left, right = correlation_bases(pair, coefficient, settings.rdc)
-
-    def shuffled(rows: Int[np.ndarray, " samples"]) -> float:
-        if coefficient is Correlation.RDC and settings.rdc.remove_bias:
-            return mean_correlation(pair.learned, pair.true[rows], coefficient, settings.rdc).mean
-        return _best_mean(largest_canonical_correlations(left, right[:, rows]))
-
-    def resampled(rows: Int[np.ndarray, " samples"]) -> float:
-        counts = np.bincount(rows, minlength=len(pair.true)).astype(np.float64)
-        if coefficient is not Correlation.SPEARMAN:
-            return _best_mean(resampled_correlations(left, right, counts))
-        ranked = FactorPair(*(scipy.stats.rankdata(z[rows], axis=0) for z in pair))
-        return mean_correlation(ranked.learned, ranked.true).mean
-
+    n_samples = len(pair.true)
+    resampled, shuffled = _reordered_mcc(pair, settings, coefficient)
+    interval = _interval(resampled, found.mean, n_samples, settings)
     rotations = RotationSettings(n_rotations=settings.n_rotations, seed=settings.seed)
     rotated = (
         rotated_controls(pair.learned, pair.true, coefficient, rotations, rdc=settings.rdc)
         if settings.n_rotations
         else None
     )
-    interval = _interval(resampled, found.mean, len(pair.true), settings)
     return [
         Score(
             metric=f"mcc_{coefficient.value}",
             value=found.mean,
             low=None if interval is None else max(0.0, interval.low),
             high=None if interval is None else min(1.0, interval.high),
-            chance=_chance(shuffled, len(pair.true), settings.n_permutations, settings),
+            chance=_chance(shuffled, n_samples, settings.n_permutations, settings),
             true_rotated=None if rotated is None else rotated.true_rotated.mean,
             learned_rotated=None if rotated is None else rotated.learned_rotated.mean,
             detail=f"{found.coefficient}; {found.averaged_over}",
@@ -171,13 +162,34 @@ def score_dci(pair: FactorPair, settings: EvaluationSettings) -> list[Score]:
     ]
 
 
+def _reordered_mcc(
+    pair: FactorPair, settings: EvaluationSettings, coefficient: Correlation
+) -> tuple[RowScore, RowScore]:
+    """Returns MCC as a function of resampled rows, and of rows in which the truth is shuffled."""
+    left, right = correlation_bases(pair, coefficient, settings.rdc)
+
+    def resampled(rows: Int[np.ndarray, " samples"]) -> float:
+        if coefficient is Correlation.SPEARMAN:
+            ranks = (scipy.stats.rankdata(z[rows], axis=0) for z in pair)
+            return mean_correlation(*ranks).mean
+        counts = np.bincount(rows, minlength=len(pair.true)).astype(np.float64)
+        return _best_mean(resampled_correlations(left, right, counts))
+
+    def shuffled(rows: Int[np.ndarray, " samples"]) -> float:
+        if coefficient is Correlation.RDC and settings.rdc.remove_bias:
+            return mean_correlation(pair.learned, pair.true[rows], coefficient, settings.rdc).mean
+        return _best_mean(largest_canonical_correlations(left, right[:, rows]))
+
+    return resampled, shuffled
+
+
 def _best_mean(matrix: Float[np.ndarray, "learned true"]) -> float:
     rows, columns = best_matching(matrix)
     return float(matrix[list(rows), list(columns)].mean())
 
 
 def _interval(
-    score: Callable[[Int[np.ndarray, " samples"]], float],
+    score: RowScore,
     value: float,
     n_samples: int,
     settings: EvaluationSettings,
@@ -195,7 +207,7 @@ def _interval(
 
 
 def _chance(
-    score: Callable[[Int[np.ndarray, " samples"]], float],
+    score: RowScore,
     n_samples: int,
     n_draws: int,
     settings: EvaluationSettings,
