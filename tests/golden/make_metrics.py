@@ -12,6 +12,7 @@ import sklearn
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
+
 from tests.golden import definitions
 
 PATH = Path(__file__).with_name("metrics.json")

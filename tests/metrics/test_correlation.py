@@ -3,8 +3,8 @@ import pytest
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.golden.definitions import best_mean
 
+from tests.golden.definitions import best_mean
 from ucad.metrics import Correlation, RDCSettings, mean_correlation
 from ucad.metrics.checks import FactorPair
 from ucad.metrics.correlation import (

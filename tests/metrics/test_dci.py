@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.golden import definitions
 
+from tests.golden import definitions
 from ucad.errors import MissingDependencyError
 from ucad.metrics import Trees, dci_scores
 from ucad.metrics.dci import completeness, disentanglement

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.golden import definitions
 
+from tests.golden import definitions
 from ucad.metrics import (
     Correlation,
     RDCSettings,

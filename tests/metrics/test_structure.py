@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.golden.definitions import smallest_shd
 
+from tests.golden.definitions import smallest_shd
 from ucad.metrics import compare_structure
 
 seeds = st.integers(0, 2**32 - 1)
