@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError
 
 from ucad import __version__
 from ucad.cli.demo import demo
+from ucad.cli.evaluate import evaluate
 from ucad.cli.simulate import simulate
 from ucad.errors import UcadError
 
@@ -27,6 +28,7 @@ app = App(
     help_format="plaintext",
 )
 app.command(demo)
+app.command(evaluate)
 app.command(simulate)
 
 
