@@ -206,7 +206,8 @@ class _BipartiteRadius(torch.autograd.Function):
 
 def _unit(vector: Tensor) -> Tensor:
     """Returns a column vector divided by its norm, or zero where it is zero."""
-    return _safe_ratio(vector, vector.norm(dim=-2, keepdim=True))
+    smallest = torch.finfo(vector.dtype).tiny
+    return vector / vector.norm(dim=-2, keepdim=True).clamp_min(smallest)
 
 
 def _safe_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:

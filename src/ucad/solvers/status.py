@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ucad.errors import FormatError, did_you_mean
-
-if TYPE_CHECKING:
-    from ucad.scm import FactorSCM
+from ucad.scm import FactorSCM
 
 __all__ = ["FitResult", "FitStatus"]
 

@@ -1,0 +1,4 @@
+"""stub"""
+
+
+def cooper_epoch() -> None: ...
