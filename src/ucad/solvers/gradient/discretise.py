@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ucad._types import VariablesByFactors
+from ucad._types import BooleanMatrix, VariablesByFactors
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph, boolean_product
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.gradient.lagrangian import Adam
-from ucad.solvers.gradient.objective import Objective, Parameters
+from ucad.solvers.gradient.objective import Objective, Parameters, best_children
 from ucad.solvers.gradient.problem import discrete_edges, expected_graph
 from ucad.solvers.gradient.relaxed_graph import EdgeLogits, RelaxedGraph
 from ucad.solvers.gradient.state import Layout
@@ -75,9 +75,11 @@ def refit(
 ) -> Parameters:
     """Fits the mechanisms of every configuration on its own fixed graph, all at once.
 
-    Adam on the NLL, then the scale of every variable set to that of its residuals.
+    Adam on the NLL; before and after it, a linear F_X is set to its least squares and the scale of
+    every variable to that of its residuals.
     """
-    start = {name: value for name, value in parameters.items() if name != "logits"}
+    start = {name: value.detach() for name, value in parameters.items() if name != "logits"}
+    start = _exact_parts(start, graph, objective)
     layout = Layout.of(start)
     values = layout.flatten(start).detach().clone()
     leaves = [view.detach().requires_grad_() for view in layout.views(values).values()]
@@ -90,9 +92,7 @@ def refit(
         rate = settings.learning_rate * (1 - 0.99 * step / settings.steps)
         adam.step_(values, gradient, values.new_full((len(values),), rate))
     fitted = {name: value.detach() for name, value in fitted.items()}
-    with torch.no_grad():
-        variance = objective.residual_variance(fitted, graph)
-    return {**fitted, "logits": parameters["logits"], "log_variance": variance.log()}
+    return {**_exact_parts(fitted, graph, objective), "logits": parameters["logits"]}
 
 
 def make_scm(
@@ -108,6 +108,13 @@ def make_scm(
         _mechanism(own, "F_X", R, own["F_X.bias"]),
         residual_variance.detach().double().cpu().clamp_min(0).sqrt(),
     )
+
+
+def _exact_parts(parameters: Parameters, graph: RelaxedGraph, objective: Objective) -> Parameters:
+    with torch.no_grad():
+        solved = best_children(parameters, graph, objective)
+        variance = objective.residual_variance(solved, graph)
+    return {**solved, "log_variance": variance.clamp_min(objective.variance_floor).log()}
 
 
 def _mechanism(
@@ -138,7 +145,7 @@ def _without_cycles(
         relevant = linked[:, None] & on_cycle
         strength = np.where(Q & relevant, parent_probability, np.inf)
         strength = np.where(R & relevant, child_probability, strength)
-        i, k = (int(at) for at in np.unravel_index(strength.argmin(), strength.shape))
+        i, k = divmod(int(strength.argmin()), strength.shape[1])
         removed.append((i, k, bool(Q[i, k])))
         Q[i, k] = R[i, k] = False
 
@@ -147,7 +154,7 @@ def _factors_on_cycles(
     Q: VariablesByFactors, R: VariablesByFactors
 ) -> Bool[np.ndarray, " factors"]:
     adjacency = boolean_product(R.T, Q)
-    reach = adjacency.copy()
+    reach: BooleanMatrix = adjacency.copy()
     for _ in range(len(adjacency)):
         reach |= boolean_product(reach, adjacency)
-    return reach.diagonal().copy()
+    return np.diagonal(reach).copy()

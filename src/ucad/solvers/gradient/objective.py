@@ -18,12 +18,14 @@ from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
 __all__ = [
     "EdgeEffects",
+    "FactorMoments",
     "MechanismKind",
     "MinibatchObjective",
     "ModelSettings",
     "MomentObjective",
     "Objective",
     "Parameters",
+    "best_children",
     "edge_effects",
     "initial_parameters",
     "make_objective",
@@ -81,6 +83,18 @@ class ModelSettings:
         return kinds == (MechanismKind.LINEAR, MechanismKind.LINEAR)
 
 
+class FactorMoments(NamedTuple):
+    """What regressing every variable on the factors needs.
+
+    Attributes:
+        inputs: moments of (z, 1) over the samples in which variable j is not clamped.
+        targets: moments of (z, 1) with x_j over the same samples.
+    """
+
+    inputs: Float[Tensor, "configurations variables ones ones"]
+    targets: Float[Tensor, "configurations variables ones"]
+
+
 class Objective(Protocol):
     """The data as the learner sees it."""
 
@@ -94,6 +108,10 @@ class Objective(Protocol):
 
     def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
         """The mean squared residual of every variable where it is not clamped, on all data."""
+        ...
+
+    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
+        """Second moments of (z, 1) and x_j where j is not clamped, on all data."""
         ...
 
     @property
@@ -175,6 +193,15 @@ class MomentObjective:
         own = own.transpose(0, 1)
         return ((own @ self.moments) * own).sum(dim=2).T
 
+    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
+        """T S_j Tᵀ and T S_j e_j, with T = Q ∘ W_Z bordered by a one for the constant."""
+        T = torch.nn.functional.pad(graph.Q.mT * parameters["F_Z.weight"], (0, 1, 0, 1))
+        T[:, -1, -1] = 1
+        half = torch.einsum("kap,jpq->kjaq", T, self.moments)
+        n = len(self.moments)
+        targets = half[:, :, :, :n].diagonal(dim1=1, dim2=3).mT
+        return FactorMoments(half @ T.mT[:, None], targets)
+
 
 @dataclass(frozen=True, eq=False)
 class MinibatchObjective:
@@ -235,6 +262,18 @@ class MinibatchObjective:
             total = total + (residual.square() * is_free).sum(dim=1)
         return total / self.is_free.sum(dim=0).clamp_min(1)
 
+    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
+        """Sums over the samples, in blocks."""
+        inputs, targets = torch.zeros(()), torch.zeros(())
+        blocks = (torch.split(part, BLOCK) for part in (self.x, self.is_free))
+        for x, is_free in zip(*blocks, strict=True):
+            z = predict_factors(parameters, graph.Q, x)
+            z = torch.nn.functional.pad(z, (0, 1), value=1.0)
+            inputs = inputs + torch.einsum("ksa,ksb,sj->kjab", z, z, is_free)
+            targets = targets + torch.einsum("ksa,sj->kja", z, x * is_free)
+        free = self.is_free.sum(dim=0).clamp_min(1)
+        return FactorMoments(inputs / free[:, None, None], targets / free[:, None])
+
 
 def predict_factors(
     parameters: Parameters,
@@ -252,6 +291,23 @@ def predict_variables(
 ) -> Float[Tensor, "configurations samples variables"]:
     """Returns F_X(R_{j:} ∘ z) + b_j for every configuration."""
     return _mechanism(parameters, "F_X", R, z) + parameters["F_X.bias"][:, None]
+
+
+def best_children(parameters: Parameters, graph: RelaxedGraph, objective: Objective) -> Parameters:
+    """Returns parameters with a linear F_X set to least squares on the factors, if it is linear.
+
+    Exact given F_Z and a discrete graph: one small system for every variable. O(K n m³).
+    """
+    if "F_X.weight" not in parameters:
+        return parameters
+    moments = objective.factor_moments(parameters, graph)
+    edges = torch.nn.functional.pad(graph.R, (0, 1), value=1.0)
+    inputs = moments.inputs * edges[..., :, None] * edges[..., None, :]
+    spread = inputs.diagonal(dim1=2, dim2=3)
+    # A little of each factor's own variance keeps duplicates apart; absent ones get a one.
+    ridge = torch.diag_embed(1e-6 * spread + (spread <= 1e-12).to(spread))
+    solved: Tensor = torch.linalg.solve(inputs + ridge, moments.targets * edges)
+    return {**parameters, "F_X.weight": solved[..., :-1], "F_X.bias": solved[..., -1]}
 
 
 class EdgeEffects(NamedTuple):

@@ -14,9 +14,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ucad.errors import InvalidInputError
-from ucad.solvers.gradient.candidates import Candidates, Learner, relaxed, settle
+from ucad.graph import FactorGraph
+from ucad.scm import VARIANCE_FLOOR
+from ucad.solvers.gradient.candidates import Candidates, Learner, settle
 from ucad.solvers.gradient.discretise import refit
-from ucad.solvers.gradient.objective import Parameters, profile_nll
+from ucad.solvers.gradient.objective import FactorMoments, Parameters, profile_nll
 from ucad.solvers.gradient.relaxed_graph import Edge, RelaxedGraph
 from ucad.solvers.gradient.training import Configuration, Run, train
 from ucad.solvers.gradient.warm_start import EDGE_LOGIT, graph_logits
@@ -31,6 +33,7 @@ __all__ = [
 
 ELSEWHERE_LOGIT = 1.5
 CLIP = 3.0
+MIN_WORTH = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +42,7 @@ class RestartSettings:
 
     Attributes:
         rounds: at most so many rounds of proposals; 0 switches restarts off.
-        factors: how many of the least useful factors are up for replacement in a round.
-        seeds: how many badly explained variables a new factor is grown from in a round.
+        proposals: at most so many in a round, trained together.
         epochs: training of a proposal.
         learning_rate: of a proposal.
         penalty_growth: of a proposal.
@@ -48,9 +50,8 @@ class RestartSettings:
         min_gain: log-likelihood per sample that another parent must bring.
     """
 
-    rounds: int = 6
-    factors: int = 2
-    seeds: int = 4
+    rounds: int = 8
+    proposals: int = 8
     epochs: int = 120
     learning_rate: float = 3e-2
     penalty_growth: float = 1.05
@@ -60,7 +61,8 @@ class RestartSettings:
     def __post_init__(self) -> None:
         for name in ("rounds", "min_gain"):
             self._require(getattr(self, name) >= 0, name, "at least 0")
-        for name in ("factors", "seeds", "epochs", "learning_rate", "max_parents"):
+        self._require(self.proposals > 1, "proposals", "above 1")
+        for name in ("epochs", "learning_rate", "max_parents"):
             self._require(getattr(self, name) > 0, name, "above 0")
         self._require(self.penalty_growth >= 1, "penalty_growth", "at least 1")
 
@@ -108,8 +110,8 @@ def restart_factors(
             found = settle(learner, trained, run.seed + round_)
             joined = best.joined(found)
             at = joined.best()
-            # After a round without success, the next one grows from the next variables in line.
-            proposals_from = 0 if at else proposals_from + settings.seeds
+            # After a round without success, the next one takes the next proposals in line.
+            proposals_from = 0 if at else proposals_from + settings.proposals - 1
             accepted += at > 0
             best = joined.row(at)
     except KeyboardInterrupt:
@@ -118,122 +120,225 @@ def restart_factors(
 
 
 def sparse_regressions(
-    moments: Float[Tensor, "targets features features"],
+    moments: Float[Tensor, "targets ones ones"],
+    target: Int[Tensor, " targets"],
     allowed: Bool[Tensor, "targets features"],
     max_features: int,
     min_gain: float,
-    variance_floor: float,
 ) -> SparseRegressions:
-    """Regresses every variable on a few others, greedily, all targets at once.
+    """Regresses each target on a few features, greedily, all targets at once.
 
-    Forward selection on the masked moments: take the feature that lowers the residual variance
-    most, as long as the log-likelihood per sample rises by `min_gain`; then sweep it out of the
-    moments (a step of Gauss-Jordan). O(n³) a feature for all n targets.
+    Forward selection on second moments of (features, 1), which include the target itself: take the
+    feature that lowers the residual variance most, as long as the log-likelihood per sample rises
+    by `min_gain`; then sweep it out of the moments (a step of Gauss-Jordan).
+
+    Cost: O(targets · features²) a feature taken.
     """
-    n = moments.shape[0]
+    everyone = torch.arange(len(moments), device=moments.device)
     work = _centred(moments)
-    everyone = torch.arange(n, device=moments.device)
-    chosen = torch.zeros(n, n, dtype=torch.bool, device=moments.device)
+    chosen = torch.zeros_like(allowed)
     for _ in range(max_features):
         spread = work.diagonal(dim1=1, dim2=2)
-        covariance = work[everyone, everyone]
-        usable = allowed & ~chosen & (spread > variance_floor)
-        gain = (covariance.square() / spread.clamp_min(variance_floor)).masked_fill(~usable, 0)
-        most, feature = gain.max(dim=1)
-        now = spread[everyone, everyone].clamp_min(0)
-        rise = 0.5 * ((now + variance_floor) / (now - most).clamp_min(0).add(variance_floor)).log()
-        takes = rise > min_gain
+        usable = allowed & ~chosen & (spread > VARIANCE_FLOOR)
+        gain = work[everyone, target].square() / spread.clamp_min(VARIANCE_FLOOR)
+        most, feature = gain.masked_fill(~usable, 0).max(dim=1)
+        now = spread[everyone, target].clamp_min(0)
+        left = (now - most).clamp_min(0)
+        takes = 0.5 * ((now + VARIANCE_FLOOR) / (left + VARIANCE_FLOOR)).log() > min_gain
         if not bool(takes.any()):
             break
         chosen[everyone[takes], feature[takes]] = True
         column = work[everyone, :, feature]
         pivot = column[everyone, feature].masked_fill(~takes, torch.inf)
         work = work - column[:, :, None] * column[:, None, :] / pivot[:, None, None]
-    coefficients = _least_squares(_centred(moments), chosen)
-    return SparseRegressions(coefficients, work[everyone, everyone, everyone].clamp_min(0))
+    coefficients = _least_squares(_centred(moments), target, chosen)
+    return SparseRegressions(coefficients, work[everyone, target, target].clamp_min(0))
 
 
-def _centred(moments: Float[Tensor, "targets ones ones"]) -> Float[Tensor, "targets n n"]:
-    """The covariances: moments of (x, 1) with the constant swept out."""
+def _centred(moments: Float[Tensor, "targets ones ones"]) -> Float[Tensor, "targets f f"]:
+    """The covariances: moments of (features, 1) with the constant swept out."""
     mean = moments[:, :-1, -1]
     return moments[:, :-1, :-1] - mean[:, :, None] * mean[:, None, :]
 
 
 def _least_squares(
-    covariance: Float[Tensor, "targets n n"], chosen: Bool[Tensor, "targets n"]
-) -> Float[Tensor, "targets n"]:
-    n = len(covariance)
+    covariance: Float[Tensor, "targets f f"],
+    target: Int[Tensor, " targets"],
+    chosen: Bool[Tensor, "targets f"],
+) -> Float[Tensor, "targets f"]:
     both = (chosen[:, :, None] & chosen[:, None, :]).to(covariance)
-    identity = torch.eye(n, dtype=covariance.dtype, device=covariance.device)
-    system = covariance * both + identity * (~chosen)[:, :, None] + 1e-9 * identity
-    everyone = torch.arange(n, device=covariance.device)
-    right = covariance[everyone, everyone] * chosen
-    solved: Tensor = torch.linalg.solve(system, right)
+    system = covariance * both + torch.diag_embed((~chosen).to(covariance) + 1e-9)
+    everyone = torch.arange(len(covariance), device=covariance.device)
+    solved: Tensor = torch.linalg.solve(system, covariance[everyone, target] * chosen)
     return solved
+
+
+class _Base(NamedTuple):
+    """The best model without one factor (or with all), its children given to the others."""
+
+    factor: int
+    Q: Bool[Tensor, "variables factors"]
+    R: Bool[Tensor, "variables factors"]
+    parameters: Parameters
+    residual_variance: Float[Tensor, " variables"]
+    nll: float
 
 
 def _proposals(
     learner: Learner, best: Candidates, settings: RestartSettings, skip: int, seed: int
 ) -> Parameters | None:
-    """Parameters of all proposals: (least useful factors) × (variables to grow a new one from)."""
-    problem = learner.problem
-    allowed = _possible_parents(learner)
-    floor = learner.model.variance_floor
+    """Parameters of the proposals in line: a factor to drop, and a group of variables to explain.
+
+    In order of the NLL to be expected: that without the factor, minus what the group stands to
+    gain.
+    """
+    moments, parents = learner.moments, _possible_parents(learner)
+    everyone = torch.arange(len(moments), device=moments.device)
     regressions = sparse_regressions(
-        learner.moments, allowed, settings.max_parents, settings.min_gain, floor
+        moments, everyone, parents, settings.max_parents, settings.min_gain
     )
-    share = problem.objective.free_share.double()
-    now = best.residual_variance[0].double()
-    gain = 0.5 * share * ((now + floor) / (regressions.variance + floor)).log()
-    order = gain.argsort(descending=True)
-    order = order[gain[order] > 0][skip : skip + settings.seeds]
-    if not len(order):
-        return None
-    factors = _least_useful(learner, best, seed)[: settings.factors]
-    offers = [
-        _proposal(best, int(k), int(j), regressions.coefficients[j], seed)
-        for k in factors
-        for j in order
+    *bases, whole = _without_each(learner, best, settings, seed)
+    pairs = [
+        (base.nll - gain, at, children)
+        for at, base in enumerate(bases)
+        for children, gain in _groups_to_explain(base, regressions, learner)
     ]
+    in_line = sorted(pairs)[skip : skip + settings.proposals - 1]
+    if not in_line:
+        return None
+    offers = [_proposal(bases[at], children, regressions, seed) for _, at, children in in_line]
+    offers.append({**whole.parameters, "logits": _tentative(whole.Q, whole.R, whole.parameters)})
     return {name: torch.cat([offer[name] for offer in offers]) for name in offers[0]}
 
 
-def _least_useful(learner: Learner, best: Candidates, seed: int) -> Int[Tensor, " factors"]:
-    """Factors in order of what their absence costs once the others are refitted."""
-    graph = relaxed(best.graphs, like=best.parameters["logits"])
-    n_factors = graph.Q.shape[-1]
-    kept = 1 - torch.eye(n_factors, dtype=graph.R.dtype, device=graph.R.device)[:, None]
-    without = RelaxedGraph(graph.Q * kept, graph.R * kept)
+def _groups_to_explain(
+    base: _Base, regressions: SparseRegressions, learner: Learner
+) -> list[tuple[list[int], float]]:
+    """Variables that a new factor could explain, in groups with the same parents, and their gain.
+
+    A parent costs `MIN_WORTH`: a variable with two factors needs the parents of both, and one with
+    a single factor is the better start.
+    """
+    floor = VARIANCE_FLOOR
+    share = learner.problem.objective.free_share.double()
+    now = base.residual_variance.double()
+    support = regressions.coefficients != 0
+    rise = 0.5 * ((now + floor) / (regressions.variance + floor)).log()
+    gain = share * (rise - MIN_WORTH * support.sum(dim=1))
+    groups: dict[tuple[bool, ...], list[int]] = {}
+    for j in gain.argsort(descending=True).tolist():
+        if float(gain[j]) > 0 and bool(support[j].any()):
+            groups.setdefault(tuple(support[j].tolist()), []).append(j)
+    return [(group, float(gain[group].sum())) for group in groups.values()]
+
+
+def _without_each(
+    learner: Learner, best: Candidates, settings: RestartSettings, seed: int
+) -> list[_Base]:
+    """The model without each factor in turn, and last the whole model, refitted.
+
+    Its children, and variables that are badly explained anyway, attach to those other factors
+    that help and that the order of factors allows: so a duplicate costs nothing.
+    """
+    Q, R = (torch.from_numpy(part.copy()) for part in best.graphs[0][:2])
+    n_factors = Q.shape[1]
     repeated = {
-        name: value.expand(n_factors, *value.shape[1:]).clone()
+        name: value.expand(n_factors + 1, *value.shape[1:]).clone()
         for name, value in best.parameters.items()
     }
-    generator = torch.Generator(device=graph.Q.device).manual_seed(seed)
+    objective, logits = learner.problem.objective, repeated["logits"]
+    present = ~torch.eye(n_factors + 1, n_factors, dtype=torch.bool)[:, None]
+    Q_each = Q & present
+    moments = objective.factor_moments(repeated, _batch(Q_each, R & present, like=logits))
+    layer_of = learner.problem.constraints.layer_of
+    legal = R | _possible_children(Q, R, None if layer_of is None else layer_of.cpu())
+    helps = _helpful_factors(learner, moments, legal & present, settings)
+    loose = best.residual_variance[0].cpu() > 2 * VARIANCE_FLOOR
+    affected = torch.cat([R.T | loose, loose[None]])
+    R_each = torch.where(affected[:, :, None], helps, R & present)
+    graph = _batch(Q_each, R_each, like=logits)
+    generator = torch.Generator(device=logits.device).manual_seed(seed)
     brief = replace(learner.refit, steps=max(1, learner.refit.steps // 4))
-    fitted = refit(repeated, without, learner.problem.objective, brief, generator)
+    fitted = refit(repeated, graph, objective, brief, generator)
     with torch.no_grad():
-        variance = learner.validation.residual_variance(fitted, without)
-    nll = profile_nll(variance, learner.validation.free_share, learner.validation.variance_floor)
-    return nll.argsort()
+        variance = objective.residual_variance(fitted, graph)
+    nll = profile_nll(variance, objective.free_share, objective.variance_floor).tolist()
+    rows = [{name: value[k : k + 1] for name, value in fitted.items()} for k in range(len(nll))]
+    each = zip(range(len(nll)), Q_each, R_each, rows, variance, nll, strict=True)
+    return [_Base(*one) for one in each]
+
+
+def _helpful_factors(
+    learner: Learner,
+    moments: FactorMoments,
+    allowed: Bool[Tensor, "configurations variables factors"],
+    settings: RestartSettings,
+) -> Bool[Tensor, "configurations variables factors"]:
+    """Which of the allowed factors a sparse regression of each variable takes."""
+    K, n, m = allowed.shape
+    # Moments of (z, x_j, 1): x_j goes between the factors and the constant.
+    order = [*range(m), m + 1, m]
+    own = learner.moments[:, :-1, :-1].diagonal(dim1=1, dim2=2).diagonal()
+    bordered = torch.nn.functional.pad(moments.inputs, (0, 1, 0, 1))
+    bordered[..., m + 1, : m + 1] = bordered[..., : m + 1, m + 1] = moments.targets
+    bordered[..., m + 1, m + 1] = own.to(bordered)
+    bordered = bordered[..., order, :][..., order].flatten(0, 1).double()
+    features = torch.nn.functional.pad(allowed, (0, 1)).flatten(0, 1).to(bordered.device)
+    target = torch.full((K * n,), m, device=bordered.device)
+    found = sparse_regressions(bordered, target, features, m, settings.min_gain)
+    return (found.coefficients[:, :m] != 0).reshape(K, n, m).cpu()
+
+
+def _batch(
+    Q: Bool[Tensor, "configurations variables factors"],
+    R: Bool[Tensor, "configurations variables factors"],
+    like: Tensor,
+) -> RelaxedGraph:
+    return RelaxedGraph(Q.to(like), R.to(like))
+
+
+def _possible_children(
+    Q: Bool[Tensor, "variables factors"],
+    R: Bool[Tensor, "variables factors"],
+    layer_of: Int[Tensor, " variables"] | None,
+) -> Bool[Tensor, "variables factors"]:
+    """Which variables may become children of which factors: all that keep the order of factors."""
+    graph = FactorGraph(Q.numpy(), R.numpy())
+    place = torch.empty(graph.n_factors, dtype=torch.long)
+    place[torch.from_numpy(graph.factor_order)] = torch.arange(graph.n_factors)
+    first_fed = torch.where(Q, place, graph.n_factors).min(dim=1).values
+    legal = (place < first_fed[:, None]) & ~Q
+    if layer_of is None:
+        return legal
+    last_parent = torch.where(Q, layer_of[:, None], -1).max(dim=0).values
+    return legal & (last_parent < layer_of[:, None])
 
 
 def _proposal(
-    best: Candidates, factor: int, variable: int, coefficients: Tensor, seed: int
+    base: _Base, children: list[int], regressions: SparseRegressions, seed: int
 ) -> Parameters:
-    """The best model with one factor replaced by a regression function of one variable."""
-    own = {name: value.clone() for name, value in best.parameters.items()}
-    Q, R = (torch.from_numpy(part.copy()) for part in best.graphs[0][:2])
-    logits = graph_logits(Q, R).to(own["logits"]).clamp(-CLIP, CLIP)
+    """A base with the missing factor grown from the regression of its first child."""
+    own = {name: value.clone() for name, value in base.parameters.items()}
+    anchor, factor = children[0], base.factor
+    R = base.R.clone()
+    R[anchor] = False  # all of it is left to the new factor, whose out-anchor it becomes
+    logits = _tentative(base.Q, R, own)[0]
+    coefficients = regressions.coefficients[anchor]
     logits[:, :, factor] = 0
     logits[Edge.NONE, :, factor] = ELSEWHERE_LOGIT
-    parents = coefficients != 0
-    logits[:, parents, factor] = 0
-    logits[Edge.PARENT, parents, factor] = EDGE_LOGIT
-    logits[:, variable, factor] = 0
-    logits[Edge.CHILD, variable, factor] = EDGE_LOGIT
+    for edge, members in ((Edge.PARENT, coefficients != 0), (Edge.CHILD, children)):
+        logits[:, members, factor] = 0
+        logits[edge, members, factor] = EDGE_LOGIT
     own["logits"] = logits[None]
-    _grow_mechanism(own, factor, variable, coefficients, seed)
+    _grow_mechanism(own, factor, anchor, coefficients, seed)
     return own
+
+
+def _tentative(
+    Q: Bool[Tensor, "variables factors"], R: Bool[Tensor, "variables factors"], own: Parameters
+) -> Float[Tensor, "1 kinds variables factors"]:
+    """Logits of a graph that further training may still change."""
+    return graph_logits(Q, R).clamp(-CLIP, CLIP)[None].to(own["logits"])
 
 
 def _grow_mechanism(
