@@ -141,8 +141,8 @@ def _without_cycles(
         on_cycle = _factors_on_cycles(Q, R)
         if not on_cycle.any():
             return DiscreteGraph(Q, R, tuple(removed))
-        linked = Q[:, on_cycle].any(axis=1) & R[:, on_cycle].any(axis=1)
-        relevant = linked[:, None] & on_cycle
+        linked = (Q & on_cycle).any(axis=1) & (R & on_cycle).any(axis=1)
+        relevant = np.outer(linked, on_cycle)
         strength = np.where(Q & relevant, parent_probability, np.inf)
         strength = np.where(R & relevant, child_probability, strength)
         i, k = divmod(int(strength.argmin()), strength.shape[1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -15,43 +14,21 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
-from ucad.solvers.gradient.discretise import RefitSettings
 from ucad.solvers.gradient.objective import (
-    ModelSettings,
     initial_parameters,
     make_objective,
     masked_moments,
 )
-from ucad.solvers.gradient.problem import Constraints, ConstraintSettings, RelaxedProblem
+from ucad.solvers.gradient.presets import GradientConfig, fast
+from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import PriorKnowledge
-from ucad.solvers.gradient.restarts import RestartSettings, restart_factors
-from ucad.solvers.gradient.training import Run, Trained, TrainingSettings, train
+from ucad.solvers.gradient.restarts import restart_factors
+from ucad.solvers.gradient.training import Run, Trained, train
 from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.selection import advice_for
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["GradientConfig", "fit_gradient"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class GradientConfig:
-    """All settings of the gradient learner.
-
-    Attributes:
-        model: what the mechanisms are.
-        constraints: what the graph must meet.
-        training: how the constrained problem is solved.
-        refit: how mechanisms are fitted once the graph is discrete.
-        restarts: how dead or duplicate factors are started again.
-        knowledge: what is known of the graph beforehand; layers come with the data.
-    """
-
-    model: ModelSettings = field(default_factory=ModelSettings)
-    constraints: ConstraintSettings = field(default_factory=ConstraintSettings)
-    training: TrainingSettings = field(default_factory=TrainingSettings)
-    refit: RefitSettings = field(default_factory=RefitSettings)
-    restarts: RestartSettings = field(default_factory=RestartSettings)
-    knowledge: PriorKnowledge | None = None
+__all__ = ["fit_gradient"]
 
 
 def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
@@ -85,7 +62,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
         The model with its status. Ctrl-C ends the fit with the best model so far.
     """
     started = time.monotonic()
-    config = GradientConfig() if config is None else config
+    config = fast() if config is None else config
     _check(data, n_factors, initial)
     if validation is None:
         split = data.split(0.8, 0.2, seed=seed)

@@ -12,7 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Adam", "AugmentedLagrangian"]
+__all__ = ["GROWTH_TOLERANCE", "Adam", "AugmentedLagrangian"]
+
+GROWTH_TOLERANCE = 1e-4
+"""A penalty grows as long as its constraint is violated by more than this (Cooper's default)."""
 
 Constraints = Float[Tensor, "configurations constraints"]
 PerConfiguration = Float[Tensor, " configurations"]
@@ -27,7 +30,8 @@ class AugmentedLagrangian:
 
     In each step: `ascend` with v(x_t), then descend on the Lagrangian with the new λ. Cooper takes
     the primal step first and then evaluates v again at x_{t+1}; that is the same sequence if the
-    first `ascend` is left out, and it evaluates v once a step.
+    first `ascend` is left out, and it evaluates v once a step. Likewise `grow` at the end of an
+    epoch is `grow` at the start of the next one.
 
     Attributes:
         multipliers: λ ≥ 0.
@@ -54,7 +58,7 @@ class AugmentedLagrangian:
         return AugmentedLagrangian(torch.relu(self.multipliers + step), self.penalty_coefficient)
 
     def grow(
-        self, violations: Constraints, growth: PerConfiguration, tolerance: float = 1e-4
+        self, violations: Constraints, growth: PerConfiguration, tolerance: float = GROWTH_TOLERANCE
     ) -> AugmentedLagrangian:
         """ρ_c ← γ ρ_c where a constraint is violated by more than the tolerance; once an epoch."""
         grown = self.penalty_coefficient * growth[:, None]

@@ -226,6 +226,7 @@ def batched_epoch(
     noise = draw_noise(state, layout, settings, generator)
     temperature = settings.temperature.at(state.epoch)
     constrained = (state.epoch >= state.warm_up).to(state.values)
+    was_constrained = (state.epoch - 1 >= state.warm_up).to(state.values)
     leaves = [view.detach() for view in layout.views(state.values).values()]
     for leaf in leaves:
         leaf.requires_grad_()
@@ -233,15 +234,17 @@ def batched_epoch(
     for step in range(settings.steps_per_epoch):
         batch = problem.objective.draw(generator)
         nll, violations = problem.evaluate(parameters, noise[step], temperature, batch)
-        # Cooper's first step has no dual update before it.
-        dual_rate = settings.dual_rate_share * state.rate * constrained * (state.adam.steps > 0)
+        # The dual step and the growth that belong to the point the last step, or epoch, led to.
+        owed = constrained if step else was_constrained
+        dual_rate = settings.dual_rate_share * state.rate * owed
         state.lagrangian = state.lagrangian.ascend(violations.detach(), dual_rate)
+        if step == 0:
+            growth = torch.where(owed > 0, state.growth, 1.0)
+            state.lagrangian = state.lagrangian.grow(violations.detach(), growth)
         loss = nll + constrained * state.lagrangian.penalty(violations)
         gradients = torch.autograd.grad(loss.sum(), leaves)
         gradient = torch.cat([one.flatten(1) for one in gradients], dim=1)
         state.adam.step_(state.values, gradient, state.rate)
-    growth = torch.where(constrained > 0, state.growth, 1.0)
-    state.lagrangian = state.lagrangian.grow(violations.detach(), growth)
     return nll.detach()
 
 
