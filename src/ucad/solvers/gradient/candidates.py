@@ -28,6 +28,10 @@ from ucad.solvers.selection import Candidate, best_candidate
 __all__ = ["Candidates", "Learner", "relaxed", "settle"]
 
 
+TIE = 5e-4
+"""Models whose NLL per entry differs by less are equally likely; the sparser one is taken."""
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
     """One fitting problem: the data on both sides, and how it is solved.
@@ -73,8 +77,9 @@ class Candidates:
 
     def best(self) -> int:
         """The feasible model with the lowest NLL, or the least infeasible one."""
-        pairs = zip(self.nll, self.violations, strict=True)
-        return best_candidate([Candidate(*pair) for pair in pairs])
+        n_edges = [int(graph.Q.sum() + graph.R.sum()) for graph in self.graphs]
+        figures = zip(self.nll, self.violations, n_edges, strict=True)
+        return best_candidate([Candidate(*one) for one in figures], tie=TIE)
 
     def row(self, at: int) -> Candidates:
         """One of them alone."""

@@ -23,7 +23,7 @@ from cooper.penalty_coefficients.penalty_coefficient_updaters import (
     MultiplicativePenaltyCoefficientUpdater,
 )
 from cooper.penalty_coefficients.penalty_coefficients import DensePenaltyCoefficient
-from cooper.utils.utils import ConstraintType
+from cooper.utils.annotations import ConstraintType
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -139,7 +139,7 @@ class _Group:
         for step in steps:
             if warming_up:
                 self.primal.zero_grad()
-                self.cmp.likelihood(*step).backward()
+                torch.autograd.backward(self.cmp.likelihood(*step))
                 self.primal.step()
             else:
                 names = ("noise", "temperature", "batch")

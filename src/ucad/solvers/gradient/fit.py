@@ -28,7 +28,7 @@ from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.selection import advice_for
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["fit_gradient"]
+__all__ = ["fit_gradient", "make_learner"]
 
 
 def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
@@ -67,7 +67,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     if validation is None:
         split = data.split(0.8, 0.2, seed=seed)
         data, validation = split.train, split.validation
-    learner = _learner(data, validation, n_factors, config, device)
+    learner = make_learner(data, validation, n_factors, config, device)
     fingerprint = _fingerprint(data, n_factors, config, initial, seed)
     run = Run(seed, progress, "training", checkpoint, fingerprint)
     trained = _train(learner, config, n_factors, initial, run)
@@ -86,13 +86,14 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     return FitResult(scm, status, nll, trained.history, time.monotonic() - started)
 
 
-def _learner(
+def make_learner(
     data: InterventionalData,
     validation: InterventionalData,
     n_factors: int,
     config: GradientConfig,
-    device: torch.device | str,
+    device: torch.device | str = "cpu",
 ) -> Learner:
+    """Puts data and settings together into one fitting problem."""
     knowledge = config.knowledge or PriorKnowledge.nothing(data.n_variables, n_factors)
     layer_of: Tensor | None = None
     if data.layer_of is not None:

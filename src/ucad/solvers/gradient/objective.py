@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -95,6 +95,7 @@ class FactorMoments(NamedTuple):
     targets: Float[Tensor, "configurations variables ones"]
 
 
+@runtime_checkable
 class Objective(Protocol):
     """The data as the learner sees it."""
 

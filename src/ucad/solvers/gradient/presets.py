@@ -64,7 +64,7 @@ def fast(model: ModelSettings | None = None) -> GradientConfig:
     model = ModelSettings() if model is None else model
     config = GradientConfig(
         model=model,
-        constraints=ConstraintSettings(sparsity_tolerance=0.25),
+        constraints=ConstraintSettings(sparsity_tolerance=0.3),
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
     )
     if model.is_linear:

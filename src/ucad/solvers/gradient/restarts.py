@@ -27,6 +27,7 @@ __all__ = [
     "RestartSettings",
     "Restarted",
     "SparseRegressions",
+    "possible_children",
     "restart_factors",
     "sparse_regressions",
 ]
@@ -42,6 +43,7 @@ class RestartSettings:
 
     Attributes:
         rounds: at most so many rounds of proposals; 0 switches restarts off.
+        patience: so many rounds in a row without success end it.
         proposals: at most so many in a round, trained together.
         epochs: training of a proposal.
         learning_rate: of a proposal.
@@ -50,7 +52,8 @@ class RestartSettings:
         min_gain: log-likelihood per sample that another parent must bring.
     """
 
-    rounds: int = 8
+    rounds: int = 10
+    patience: int = 3
     proposals: int = 8
     epochs: int = 120
     learning_rate: float = 3e-2
@@ -62,7 +65,7 @@ class RestartSettings:
         for name in ("rounds", "min_gain"):
             self._require(getattr(self, name) >= 0, name, "at least 0")
         self._require(self.proposals > 1, "proposals", "above 1")
-        for name in ("epochs", "learning_rate", "max_parents"):
+        for name in ("epochs", "learning_rate", "max_parents", "patience"):
             self._require(getattr(self, name) > 0, name, "above 0")
         self._require(self.penalty_growth >= 1, "penalty_growth", "at least 1")
 
@@ -98,25 +101,27 @@ def restart_factors(
     learner: Learner, best: Candidates, settings: RestartSettings, run: Run
 ) -> Restarted:
     """Replaces bad factors as long as the validation NLL falls."""
-    accepted, tried = 0, 0
-    proposals_from = 0
+    accepted, tried, failures = 0, 0, 0
+    interrupted = False
     try:
         for round_ in range(settings.rounds):
-            offers = _proposals(learner, best, settings, proposals_from, run.seed + round_)
-            if offers is None:
-                break
-            trained = _train(learner, offers, settings, replace(run, seed=run.seed + round_))
-            tried += len(trained["logits"])
-            found = settle(learner, trained, run.seed + round_)
-            joined = best.joined(found)
-            at = joined.best()
+            this = replace(run, seed=run.seed + round_)
             # After a round without success, the next one takes the next proposals in line.
-            proposals_from = 0 if at else proposals_from + settings.proposals - 1
+            skip = failures * (settings.proposals - 1)
+            offers = _proposals(learner, best, settings, skip, this.seed)
+            if offers is None or failures == settings.patience:
+                break
+            trained = _train(learner, offers, settings, this)
+            tried += len(trained["logits"])
+            joined = best.joined(settle(learner, trained, this.seed))
+            at = joined.best()
+            failures = 0 if at else failures + 1
             accepted += at > 0
             best = joined.row(at)
     except KeyboardInterrupt:
-        return Restarted(best, (_note(tried, accepted),), interrupted=True)
-    return Restarted(best, (_note(tried, accepted),), interrupted=False)
+        interrupted = True
+    note = f"{accepted} of {tried} proposals to replace a factor were kept."
+    return Restarted(best, (note,), interrupted)
 
 
 def sparse_regressions(
@@ -202,9 +207,10 @@ def _proposals(
         (base.nll - gain, at, children)
         for at, base in enumerate(bases)
         for children, gain in _groups_to_explain(base, regressions, learner)
+        if base.nll - gain < whole.nll
     ]
     in_line = sorted(pairs)[skip : skip + settings.proposals - 1]
-    if not in_line:
+    if skip and not in_line:
         return None
     offers = [_proposal(bases[at], children, regressions, seed) for _, at, children in in_line]
     offers.append({**whole.parameters, "logits": _tentative(whole.Q, whole.R, whole.parameters)})
@@ -251,7 +257,7 @@ def _without_each(
     Q_each = Q & present
     moments = objective.factor_moments(repeated, _batch(Q_each, R & present, like=logits))
     layer_of = learner.problem.constraints.layer_of
-    legal = R | _possible_children(Q, R, None if layer_of is None else layer_of.cpu())
+    legal = R | possible_children(Q, R, None if layer_of is None else layer_of.cpu())
     helps = _helpful_factors(learner, moments, legal & present, settings)
     loose = best.residual_variance[0].cpu() > 2 * VARIANCE_FLOOR
     affected = torch.cat([R.T | loose, loose[None]])
@@ -297,7 +303,7 @@ def _batch(
     return RelaxedGraph(Q.to(like), R.to(like))
 
 
-def _possible_children(
+def possible_children(
     Q: Bool[Tensor, "variables factors"],
     R: Bool[Tensor, "variables factors"],
     layer_of: Int[Tensor, " variables"] | None,
@@ -380,7 +386,3 @@ def _possible_parents(learner: Learner) -> Bool[Tensor, "targets features"]:
     allowed = ~torch.eye(n, dtype=torch.bool, device=learner.moments.device)
     layer_of = learner.problem.constraints.layer_of
     return allowed if layer_of is None else allowed & (layer_of[None, :] < layer_of[:, None])
-
-
-def _note(tried: int, accepted: int) -> str:
-    return f"{accepted} of {tried} proposals to replace a factor were kept."

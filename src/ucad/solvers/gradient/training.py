@@ -39,9 +39,12 @@ __all__ = [
     "Driver",
     "Epoch",
     "Feasibility",
+    "Run",
     "Trained",
     "TrainingSettings",
     "batched_epoch",
+    "draw_noise",
+    "initial_state",
     "train",
 ]
 
@@ -170,7 +173,7 @@ def train(
     """Trains all configurations until each has run out of patience or epochs."""
     layout = Layout.of(start)
     generator = torch.Generator(device=start["logits"].device).manual_seed(run.seed)
-    state = run.resume() or _initial_state(layout, problem, start, grid, settings, generator)
+    state = run.resume() or initial_state(layout, problem, start, grid, settings, generator)
     loop = _Loop(problem, validation, layout, settings, run)
     interrupted = False
     try:
@@ -367,7 +370,7 @@ class _Loop:
             self.run_.progress(done)
 
 
-def _initial_state(
+def initial_state(
     layout: Layout,
     problem: RelaxedProblem,
     start: Parameters,
@@ -375,6 +378,7 @@ def _initial_state(
     settings: TrainingSettings,
     generator: torch.Generator,
 ) -> TrainingState:
+    """The state before the first epoch."""
     values = layout.flatten(start)
 
     def column(name: str) -> Float[Tensor, " configurations"]:

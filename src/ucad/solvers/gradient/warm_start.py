@@ -26,8 +26,10 @@ def parameters_of(scm: FactorSCM, settings: ModelSettings, dtype: torch.dtype) -
     Raises:
         InvalidInputError: if a mechanism is an MLP and the settings ask for a linear one.
     """
-    shift = scm.factor_mechanism(torch.zeros(1, scm.graph.n_variables).to(scm.noise_scale))[0]
     # F_Z has no bias of its own here: ρ(z) = z + shift moves it into F_X.
+    F_Z_bias = "bias" if isinstance(scm.factor_mechanism, LinearMechanism) else "b2"
+    shift = getattr(scm.factor_mechanism, F_Z_bias, torch.zeros(scm.graph.n_factors))
+    shift = shift.to(scm.noise_scale)
     centred = scm.reparametrised(AffineMap(torch.ones_like(shift), shift))
     F_Z = _mechanism("F_Z", centred.factor_mechanism, settings.factor_mechanism, settings.hidden)
     F_X = _mechanism(
