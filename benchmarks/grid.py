@@ -61,7 +61,7 @@ def main() -> None:
 def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
     """CPU time of one training step with everything in it, the best of five rounds."""
     mlp = MechanismKind.MLP if "MLP" in kind else MechanismKind.LINEAR
-    config = fast(ModelSettings(factor_mechanism=mlp))
+    config = fast(problem.train.n_variables, ModelSettings(factor_mechanism=mlp))
     learner = make_learner(problem.train, problem.validation, problem.n_factors, config)
     if kind == "minibatches":
         # Linear mechanisms, but from the data instead of its moments.

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from scipy.optimize import linear_sum_assignment
 
+from ucad.metrics import mean_correlation
 from ucad.simulate import SETTINGS, Problem, paper_problem
 from ucad.solvers.gradient import (
     Driver,
@@ -69,13 +69,14 @@ def evaluate(problem: Problem, config: GradientConfig) -> dict[str, object]:
         seed=problem.seed,
     )
     cpu = time.process_time() - cpu
+    learned_factors = result.scm.state_map(problem.test.x).numpy()
     learned, true = result.scm.graph, problem.scm.graph
     validation = problem.validation
     return {
         "setting": problem.setting,
         "size": problem.size,
         "seed": problem.seed,
-        "mcc": matched_correlation(problem.factors, result.scm.state_map(problem.test.x).numpy()),
+        "mcc": mean_correlation(learned_factors, problem.factors).mean,
         "nll": result.validation_nll,
         "true_nll": problem.scm.nll(validation.x, validation.is_intervened),
         "edges": int(learned.Q.sum() + learned.R.sum()),
@@ -88,30 +89,23 @@ def evaluate(problem: Problem, config: GradientConfig) -> dict[str, object]:
     }
 
 
-def matched_correlation(true: np.ndarray, learned: np.ndarray) -> float:
-    """MCC: the mean absolute Pearson correlation of the best one-to-one match of factors."""
-    m = true.shape[1]
-    spread = learned.std(axis=0)
-    safe = np.where(spread > 0, learned, np.arange(len(learned))[:, None] % 2)
-    correlation = np.abs(np.corrcoef(true.T, safe.T)[:m, m:]) * (spread > 0)
-    rows, columns = linear_sum_assignment(-correlation)
-    return float(correlation[rows, columns].mean())
-
-
 def _rows(options: argparse.Namespace) -> Iterator[dict[str, object]]:
     for setting in options.settings:
-        config = preset(options.preset, mechanisms_of(setting))
-        if options.driver is not None:
-            training = replace(config.training, driver=Driver(options.driver))
-            config = replace(config, training=training)
-        if options.epochs is not None:
-            config = replace(config, training=replace(config.training, epochs=options.epochs))
         for size in options.sizes:
             for seed in options.seeds:
-                yield {
-                    "preset": options.preset,
-                    **evaluate(paper_problem(setting, size, seed), config),
-                }
+                problem = paper_problem(setting, size, seed)
+                yield {"preset": options.preset, **evaluate(problem, _config(problem, options))}
+
+
+def _config(problem: Problem, options: argparse.Namespace) -> GradientConfig:
+    model = mechanisms_of(problem.setting)
+    config = preset(options.preset, problem.train.n_variables, model)
+    changes: dict[str, object] = {}
+    if options.driver is not None:
+        changes["driver"] = Driver(options.driver)
+    if options.epochs is not None:
+        changes["epochs"] = options.epochs
+    return replace(config, training=replace(config.training, **changes))
 
 
 def _print_table(rows: list[dict[str, object]]) -> None:

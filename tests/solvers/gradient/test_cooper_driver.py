@@ -1,7 +1,7 @@
 import pytest
 import torch
-from tests.solvers.gradient.conftest import start_of, with_training
 
+from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.solvers.gradient.cooper_driver import cooper_epoch
 from ucad.solvers.gradient.fit import make_learner
 from ucad.solvers.gradient.state import Layout

@@ -3,6 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ucad.constraints import layer_violation
 from ucad.graph import FactorGraph
 from ucad.solvers.gradient.candidates import settle
 from ucad.solvers.gradient.discretise import RefitSettings, discretise, refit
@@ -47,6 +48,17 @@ def test_the_weakest_edge_of_a_cycle_is_the_one_to_go():
         logits[0, edge, i, k] = strength
     (graph,) = discretise(logits, confidence=0.5)
     assert graph.removed == ((0, 1, False),)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10_000))
+def test_with_layers_parents_precede_children(seed):
+    generator = torch.Generator().manual_seed(seed)
+    logits = 2 * torch.randn(1, 3, 8, 3, generator=generator)
+    layer_of = torch.tensor([0, 0, 1, 1, 1, 2, 2, 2])
+    (graph,) = discretise(logits, confidence=0.5, layer_of=layer_of)
+    Q, R = (torch.tensor(part).float() for part in (graph.Q, graph.R))
+    assert (layer_violation(Q, R, layer_of) == 0).all()
 
 
 def test_an_acyclic_graph_is_left_alone(problem):

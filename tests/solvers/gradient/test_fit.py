@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tests.solvers.gradient.conftest import with_training
 
+from tests.solvers.gradient.conftest import with_training
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient import (
     ConstraintSettings,
@@ -37,7 +37,7 @@ def matched_correlation(problem, scm) -> float:
 
 @pytest.mark.slow
 def test_a_small_layered_problem_is_recovered(layered):
-    config = with_training(fast(), n_seeds=4, epochs=150, penalty_growths=(1.05,))
+    config = with_training(fast(16), n_seeds=4, epochs=150, penalty_growths=(1.05,))
     result = fit(layered, config)
     assert result.status.feasible, str(result.status)
     assert matched_correlation(layered, result.scm) > 0.98
@@ -151,6 +151,6 @@ def test_the_papers_preset_has_the_papers_grid():
 
 
 def test_an_unknown_preset_is_refused_with_a_suggestion():
-    assert preset("fast") == fast()
+    assert preset("fast", 16) == fast(16)
     with pytest.raises(InvalidInputError, match="Did you mean 'paper'"):
-        preset("papr")
+        preset("papr", 16)

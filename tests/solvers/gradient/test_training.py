@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.solvers.gradient.conftest import start_of
 
+from tests.solvers.gradient.conftest import start_of
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
 from ucad.solvers.gradient.state import Best, Layout, load_checkpoint

@@ -124,7 +124,8 @@ def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
     """Makes finished models of relaxed ones: discretise, refit, judge."""
     problem = learner.problem
     logits = problem.knowledge.apply(parameters["logits"])
-    graphs = discretise(logits, learner.training.confidence)
+    layer_of = problem.constraints.layer_of
+    graphs = discretise(logits, learner.training.confidence, layer_of)
     graph = relaxed(graphs, like=logits)
     generator = torch.Generator(device=logits.device).manual_seed(seed)
     fitted = refit(parameters, graph, problem.objective, learner.refit, generator)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ucad._types import BooleanMatrix, VariablesByFactors
+from ucad._types import BooleanMatrix, LayerOf, VariablesByFactors
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph, boolean_product
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
@@ -52,17 +52,21 @@ class RefitSettings:
                 )
 
 
-def discretise(logits: EdgeLogits, confidence: float) -> list[DiscreteGraph]:
+def discretise(
+    logits: EdgeLogits, confidence: float, layer_of: Int[Tensor, " variables"] | None = None
+) -> list[DiscreteGraph]:
     """Returns a DAG for every configuration: argmax edges, minus the weakest on each cycle.
 
     As long as there is a cycle, the least probable edge among those between variables and factors
-    on cycles is removed. O(n m) a removal, and there are rarely any.
+    on cycles is removed; with layers, among those from a layer to itself or to an earlier one.
+    O(n m) a removal, and there are rarely any.
     """
     Q, R = (part.cpu().numpy() for part in discrete_edges(logits, confidence))
-    probable = expected_graph(logits)
+    probable = [part.cpu().numpy() for part in expected_graph(logits)]
+    layers = None if layer_of is None else layer_of.cpu().numpy()
     return [
-        _without_cycles(q, r, p.numpy(), c.numpy())
-        for q, r, p, c in zip(Q, R, probable.Q.cpu(), probable.R.cpu(), strict=True)
+        _without_offenders(q, r, np.where(q, parent, child), layers)
+        for q, r, parent, child in zip(Q, R, *probable, strict=True)
     ]
 
 
@@ -129,25 +133,41 @@ def _mechanism(
     return MLPMechanism(w1 * edges[:, None], b1, w2, bias)
 
 
-def _without_cycles(
+def _without_offenders(
     Q: VariablesByFactors,
     R: VariablesByFactors,
-    parent_probability: Float[np.ndarray, "variables factors"],
-    child_probability: Float[np.ndarray, "variables factors"],
+    probability: Float[np.ndarray, "variables factors"],
+    layer_of: LayerOf | None,
 ) -> DiscreteGraph:
     Q, R = Q.copy(), R.copy()
     removed: list[tuple[int, int, bool]] = []
     while True:
-        on_cycle = _factors_on_cycles(Q, R)
-        if not on_cycle.any():
+        offends = _on_cycles(Q, R) if layer_of is None else _against_layers(Q, R, layer_of)
+        if not offends.any():
             return DiscreteGraph(Q, R, tuple(removed))
-        linked = (Q & on_cycle).any(axis=1) & (R & on_cycle).any(axis=1)
-        relevant = np.outer(linked, on_cycle)
-        strength = np.where(Q & relevant, parent_probability, np.inf)
-        strength = np.where(R & relevant, child_probability, strength)
+        strength = np.where(offends, probability, np.inf)
         i, k = divmod(int(strength.argmin()), strength.shape[1])
         removed.append((i, k, bool(Q[i, k])))
         Q[i, k] = R[i, k] = False
+
+
+def _against_layers(
+    Q: VariablesByFactors, R: VariablesByFactors, layer_of: LayerOf
+) -> VariablesByFactors:
+    """Edges of pairs of a parent and a child of one factor that are not in the order of layers."""
+    layer = layer_of[:, None]
+    first_child = np.where(R, layer, layer_of.max() + 1).min(axis=0)
+    last_parent = np.where(Q, layer, -1).max(axis=0)
+    offends: VariablesByFactors = (Q & (layer >= first_child)) | (R & (layer <= last_parent))
+    return offends
+
+
+def _on_cycles(Q: VariablesByFactors, R: VariablesByFactors) -> VariablesByFactors:
+    """Edges of factors on cycles with variables that such factors both make and use."""
+    on_cycle = _factors_on_cycles(Q, R)
+    linked = (Q & on_cycle).any(axis=1) & (R & on_cycle).any(axis=1)
+    offends: VariablesByFactors = (Q | R) & np.outer(linked, on_cycle)
+    return offends
 
 
 def _factors_on_cycles(

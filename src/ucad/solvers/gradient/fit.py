@@ -48,7 +48,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     Args:
         data: what was measured, standardised (`data.standardised()`).
         n_factors: how many factors to look for.
-        config: the settings; `presets.fast()` if not given.
+        config: the settings; `fast(data.n_variables)` if not given.
         validation: held-out data for model selection; a fifth of `data` if not given.
         initial: a model to start from, of as many factors, in the units of the data. Trained
             beside the other starting points, and never made worse by the fit.
@@ -62,7 +62,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
         The model with its status. Ctrl-C ends the fit with the best model so far.
     """
     started = time.monotonic()
-    config = fast() if config is None else config
+    config = fast(data.n_variables) if config is None else config
     _check(data, n_factors, initial)
     if validation is None:
         split = data.split(0.8, 0.2, seed=seed)

@@ -207,7 +207,6 @@ def _proposals(
         (base.nll - gain, at, children)
         for at, base in enumerate(bases)
         for children, gain in _groups_to_explain(base, regressions, learner)
-        if base.nll - gain < whole.nll
     ]
     in_line = sorted(pairs)[skip : skip + settings.proposals - 1]
     if skip and not in_line:
