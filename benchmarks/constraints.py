@@ -3,8 +3,8 @@
 python -m benchmarks.constraints [--largest 16384]
 
 Each form is evaluated with its gradient on one random relaxed graph; memory is the most that
-tensors took at once beyond Q and R. Forms on A need n × n matrices and are left out above
-`--largest-square`, where one of them alone would take gigabytes or hours.
+tensors took at once beyond Q and R. Forms on A need n × n matrices: those of cubic cost are left
+out above `--largest-cubic`, the spectral radius of A above `--largest-square`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,8 +43,6 @@ class PeakMemory(TorchDispatchMode):
         return out
 
     def _note(self, tensor: Tensor) -> None:
-        import weakref
-
         storage = tensor.untyped_storage()
         self.alive = {k: v for k, v in self.alive.items() if v[1]() is not None}
         self.alive[storage.data_ptr()] = (storage.nbytes(), weakref.ref(tensor))
@@ -58,9 +57,7 @@ def main() -> None:
     for n in [size for size in (64, 256, 1024, 4096, 16384) if size <= options.largest]:
         for m in (8, 16, 32, 64):
             for name, violation in _forms(n).items():
-                if "variables" in name and n > options.largest_square:
-                    continue
-                if "variables" in name and n > 256 and m not in (8, 64):
+                if n > _limit(name, options):
                     continue
                 row = {"form": name, "n": n, "m": m, **_measure(violation, n, m)}
                 rows.append(row)
@@ -77,6 +74,13 @@ def _forms(n: int) -> dict[str, Violation]:
     layer_of = torch.arange(n) * 3 // n
     forms["layered"] = lambda Q, R: layer_violation(Q, R, layer_of).sum()
     return forms
+
+
+def _limit(name: str, options: argparse.Namespace) -> int:
+    if not name.endswith("on_variables"):
+        return int(options.largest)
+    quadratic = name.startswith("spectral_radius")
+    return int(options.largest_square if quadratic else options.largest_cubic)
 
 
 def _measure(violation: Violation, n: int, m: int) -> dict[str, float]:
@@ -128,6 +132,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=16384)
     parser.add_argument("--largest-square", type=int, default=4096)
+    parser.add_argument("--largest-cubic", type=int, default=1024)
     parser.add_argument("--output", type=Path, default=Path("results/constraints.jsonl"))
     return parser.parse_args()
 
