@@ -1,0 +1,95 @@
+"""What training K configurations at once gains over K separate runs, measured in one process.
+
+python -m benchmarks.grid
+
+The ratio is K × (time of a step of one configuration) / (time of a step of K configurations).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from ucad.simulate import Problem, paper_problem
+from ucad.solvers.gradient import MechanismKind, ModelSettings, fast
+from ucad.solvers.gradient.fit import make_learner
+from ucad.solvers.gradient.objective import initial_parameters, make_objective
+from ucad.solvers.gradient.state import Layout
+from ucad.solvers.gradient.training import batched_epoch, initial_state
+
+CASES = [
+    ("moments", "16-3", "b"),
+    ("moments", "64-6", "b"),
+    ("minibatches", "16-3", "b"),
+    ("minibatches", "64-6", "b"),
+    ("minibatches, MLP F_Z", "16-3", "d"),
+]
+
+
+def main() -> None:
+    """Prints the gain for K = 8, 30 and 60."""
+    options = _options()
+    torch.set_num_threads(1)
+    rows = []
+    for kind, size, setting in CASES:
+        problem = paper_problem(setting, size, seed=0)
+        alone = seconds_per_step(problem, kind, 1)
+        for K in (1, 8, 30, 60):
+            together = alone if K == 1 else seconds_per_step(problem, kind, K)
+            row = {
+                "data": kind,
+                "size": size,
+                "K": K,
+                "milliseconds_per_step": 1e3 * together,
+                "gain": K * alone / together,
+            }
+            rows.append(row)
+            print(
+                f"{kind:22s} {size} K = {K:2d}: {1e3 * together:7.2f} ms a step, "
+                f"{row['gain']:5.1f} x K separate runs",
+                flush=True,
+            )
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+
+
+def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
+    """CPU time of one training step with everything in it, the best of five rounds."""
+    mlp = MechanismKind.MLP if "MLP" in kind else MechanismKind.LINEAR
+    config = fast(problem.train.n_variables, ModelSettings(factor_mechanism=mlp))
+    learner = make_learner(problem.train, problem.validation, problem.n_factors, config)
+    if kind == "minibatches":
+        # Linear mechanisms, but from the data instead of its moments.
+        model = ModelSettings(factor_mechanism=MechanismKind.MLP)
+        objective = make_objective(problem.train, model)
+        learner = replace(learner, problem=replace(learner.problem, objective=objective))
+    dtype = learner.problem.objective.free_share.dtype
+    n = problem.train.n_variables
+    start = initial_parameters(config.model, n, problem.n_factors, list(range(K)), dtype)
+    layout, training = Layout.of(start), replace(config.training, warm_up_epochs=(0,))
+    grid = (training.grid(0)[0],) * K
+    generator = torch.Generator().manual_seed(0)
+    state = initial_state(layout, learner.problem, start, grid, training, generator)
+    best = float("inf")
+    for _ in range(5):
+        started = time.process_time()
+        for _ in range(10):
+            batched_epoch(state, learner.problem, layout, training, generator)
+            state.epoch += 1
+        best = min(best, (time.process_time() - started) / (10 * training.steps_per_epoch))
+    return best
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("results/grid.jsonl"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Anchors of a relaxed graph: variables that belong to one factor alone, counted softly."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+__all__ = ["MIN_ANCHORS", "anchor_counts", "anchor_scores", "anchor_violation", "carried"]
+
+MIN_ANCHORS = 0.99
+"""The paper's threshold: each factor needs this many in- and out-anchors (≤ 1 when relaxed)."""
+
+
+def anchor_scores(
+    edges: Float[Tensor, "*batch variables factors"], epsilon: float = 1e-12
+) -> Float[Tensor, "*batch variables factors"]:
+    """Returns s_{i→k} = Q_ik Π_{l≠k} (1 − Q_il): how exclusively variable i belongs to factor k.
+
+    In log space, so that the product of many terms does not underflow:
+    S_i = Σ_l log(1 − Q_il + ε), log s_{i→k} = log(Q_ik + ε) + S_i − log(1 − Q_ik + ε).
+    Give Q for in-anchors, R for out-anchors.
+
+    Cost: O(n m). Source: the paper's appendix "Anchor constraint".
+
+    >>> anchor_scores(torch.tensor([[1.0, 0.0], [0.5, 0.5]])).round(decimals=4)
+    tensor([[1.0000, 0.0000],
+            [0.2500, 0.2500]])
+    """
+    # ε also keeps the argument of the logarithm positive where rounding lifts Q above 1.
+    log_absent = (1 - edges).clamp_min(0).add(epsilon).log()
+    log_score = (edges + epsilon).log() + log_absent.sum(dim=-1, keepdim=True) - log_absent
+    return log_score.exp()
+
+
+def anchor_counts(
+    edges: Float[Tensor, "*batch variables factors"],
+    carried: Float[Tensor, "*batch variables factors"] | None = None,
+) -> Float[Tensor, "*batch factors"]:
+    """Returns c_k = Σ_i s_{i→k}, or Σ_i s_{i→k} carried_ik if an edge counts by what it carries.
+
+    Without `carried`, an edge whose mechanism has a null weight still counts as an anchor, and
+    the constraint can be met by factors that do nothing.
+    """
+    scores = anchor_scores(edges)
+    return (scores if carried is None else scores * carried).sum(dim=-2)
+
+
+def anchor_violation(
+    Q: Float[Tensor, "*batch variables factors"],
+    R: Float[Tensor, "*batch variables factors"],
+    min_anchors: float = MIN_ANCHORS,
+    carried_in: Float[Tensor, "*batch variables factors"] | None = None,
+    carried_out: Float[Tensor, "*batch variables factors"] | None = None,
+) -> Float[Tensor, "*batch 2 factors"]:
+    """Returns τ − c_k for in-anchors and for out-anchors; the constraint asks for ≤ 0.
+
+    >>> Q = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> R = torch.tensor([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    >>> anchor_violation(Q, R)
+    tensor([[-0.0100, -0.0100],
+            [ 0.9900,  0.9900]])
+    """
+    counts = [anchor_counts(Q, carried_in), anchor_counts(R, carried_out)]
+    return min_anchors - torch.stack(counts, dim=-2)
+
+
+def carried(
+    effect: Float[Tensor, "*batch variables factors"], half_effect: float = 0.1
+) -> Float[Tensor, "*batch variables factors"]:
+    """Returns e² / (e² + h²) in [0, 1): what share of an edge of effect e counts.
+
+    The effect is a change in standard deviations of the target per standard deviation of the
+    source; an edge of effect h counts by half.
+
+    >>> carried(torch.tensor([[0.0, 0.1, 1.0]]))
+    tensor([[0.0000, 0.5000, 0.9901]])
+    """
+    squared = effect.square()
+    return squared / (squared + half_effect**2)

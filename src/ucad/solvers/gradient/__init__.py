@@ -1,0 +1,38 @@
+"""The paper's learner: a relaxed graph under constraints, many configurations at once."""
+
+from __future__ import annotations
+
+from ucad.solvers.gradient.discretise import RefitSettings
+from ucad.solvers.gradient.fit import fit_gradient
+from ucad.solvers.gradient.objective import MechanismKind, ModelSettings
+from ucad.solvers.gradient.presets import GradientConfig, Preset, fast, paper, preset
+from ucad.solvers.gradient.problem import ConstraintSettings
+from ucad.solvers.gradient.relaxed_graph import (
+    Edge,
+    PriorKnowledge,
+    Sampling,
+    TemperatureSchedule,
+)
+from ucad.solvers.gradient.restarts import RestartSettings
+from ucad.solvers.gradient.training import Driver, Feasibility, TrainingSettings
+
+__all__ = [
+    "ConstraintSettings",
+    "Driver",
+    "Edge",
+    "Feasibility",
+    "GradientConfig",
+    "MechanismKind",
+    "ModelSettings",
+    "Preset",
+    "PriorKnowledge",
+    "RefitSettings",
+    "RestartSettings",
+    "Sampling",
+    "TemperatureSchedule",
+    "TrainingSettings",
+    "fast",
+    "fit_gradient",
+    "paper",
+    "preset",
+]

@@ -1,0 +1,158 @@
+"""Finished models of many configurations: discrete, refitted and judged on validation data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ucad.graph import FactorGraph
+from ucad.scm import FactorSCM
+from ucad.solvers.gradient.discretise import (
+    DiscreteGraph,
+    RefitSettings,
+    discretise,
+    make_scm,
+    refit,
+)
+from ucad.solvers.gradient.objective import ModelSettings, Objective, Parameters, profile_nll
+from ucad.solvers.gradient.problem import RelaxedProblem
+from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
+from ucad.solvers.gradient.training import TrainingSettings
+from ucad.solvers.selection import Candidate, best_candidate
+
+__all__ = ["Candidates", "Learner", "relaxed", "settle"]
+
+
+TIE = 5e-4
+"""Models whose NLL per entry differs by less are equally likely; the sparser one is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """One fitting problem: the data on both sides, and how it is solved.
+
+    Attributes:
+        problem: the constrained problem on the training data.
+        validation: the objective on the validation data.
+        model: what the mechanisms are.
+        training: how the constrained problem is solved.
+        refit: how mechanisms are fitted on a fixed graph.
+        moments: masked second moments of (x, 1) of the training data.
+        variable_names: one a variable.
+    """
+
+    problem: RelaxedProblem
+    validation: Objective
+    model: ModelSettings
+    training: TrainingSettings
+    refit: RefitSettings
+    moments: Float[Tensor, "variables features features"]
+    variable_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Models that could be handed out.
+
+    Attributes:
+        parameters: refitted, one row a model.
+        graphs: the DAG of each.
+        residual_variance: of each variable, on the training data.
+        nll: on the validation data.
+        violations: constraints that the DAG misses, by how much.
+        variable_names: one a variable.
+    """
+
+    parameters: Parameters
+    graphs: tuple[DiscreteGraph, ...]
+    residual_variance: Float[Tensor, "configurations variables"]
+    nll: tuple[float, ...]
+    violations: tuple[dict[str, float], ...]
+    variable_names: tuple[str, ...]
+
+    def best(self) -> int:
+        """The feasible model with the lowest NLL, or the least infeasible one."""
+        n_edges = [int(graph.Q.sum() + graph.R.sum()) for graph in self.graphs]
+        figures = zip(self.nll, self.violations, n_edges, strict=True)
+        return best_candidate([Candidate(*one) for one in figures], tie=TIE)
+
+    def row(self, at: int) -> Candidates:
+        """One of them alone."""
+        return Candidates(
+            {name: value[at : at + 1] for name, value in self.parameters.items()},
+            self.graphs[at : at + 1],
+            self.residual_variance[at : at + 1],
+            self.nll[at : at + 1],
+            self.violations[at : at + 1],
+            self.variable_names,
+        )
+
+    def joined(self, other: Candidates) -> Candidates:
+        """These and the others."""
+        return Candidates(
+            {
+                name: torch.cat([value, other.parameters[name]])
+                for name, value in self.parameters.items()
+            },
+            (*self.graphs, *other.graphs),
+            torch.cat([self.residual_variance, other.residual_variance]),
+            (*self.nll, *other.nll),
+            (*self.violations, *other.violations),
+            self.variable_names,
+        )
+
+    def scm(self, at: int) -> FactorSCM:
+        """One of them as the model class of the library."""
+        graph = FactorGraph(self.graphs[at].Q, self.graphs[at].R, self.variable_names)
+        return make_scm(self.parameters, at, graph, self.residual_variance[at])
+
+    def removed_edges(self, at: int) -> tuple[str, ...]:
+        """The edges that had to go to make a DAG, as `cause -> effect`."""
+        texts = []
+        for i, k, is_parent in self.graphs[at].removed:
+            ends = (self.variable_names[i], f"Z{k + 1}")
+            texts.append(" -> ".join(ends if is_parent else ends[::-1]))
+        return tuple(texts)
+
+
+def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
+    """Makes finished models of relaxed ones: discretise, refit, judge."""
+    problem = learner.problem
+    logits = problem.knowledge.apply(parameters["logits"])
+    layer_of = problem.constraints.layer_of
+    graphs = discretise(logits, learner.training.confidence, layer_of)
+    graph = relaxed(graphs, like=logits)
+    generator = torch.Generator(device=logits.device).manual_seed(seed)
+    fitted = refit(parameters, graph, problem.objective, learner.refit, generator)
+    with torch.no_grad():
+        variance = problem.objective.residual_variance(fitted, graph)
+        held_out = learner.validation.residual_variance(fitted, graph)
+        missed = problem.constraints.violations(graph, fitted)
+    nll = profile_nll(held_out, learner.validation.free_share, learner.validation.variance_floor)
+    names = problem.constraints.names(logits.shape[-1])
+    return Candidates(
+        fitted,
+        tuple(graphs),
+        variance,
+        tuple(nll.nan_to_num(nan=torch.inf).tolist()),
+        tuple(_positive(names, row) for row in missed.tolist()),
+        learner.variable_names,
+    )
+
+
+def relaxed(graphs: Sequence[DiscreteGraph], like: Tensor) -> RelaxedGraph:
+    """Returns discrete graphs as one batch of Q and R with entries 0 and 1."""
+    Q, R = (
+        torch.from_numpy(np.stack([getattr(graph, name) for graph in graphs])).to(like)
+        for name in ("Q", "R")
+    )
+    return RelaxedGraph(Q, R)
+
+
+def _positive(names: tuple[str, ...], violations: list[float]) -> dict[str, float]:
+    return {name: value for name, value in zip(names, violations, strict=True) if value > 0}

@@ -1,0 +1,402 @@
+"""The learning objective: mechanisms of K configurations at once, and their Gaussian NLL."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from ucad.data import InterventionalData, MaskedMoments
+from ucad.errors import InvalidInputError
+from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
+
+__all__ = [
+    "EdgeEffects",
+    "FactorMoments",
+    "MechanismKind",
+    "MinibatchObjective",
+    "ModelSettings",
+    "MomentObjective",
+    "Objective",
+    "Parameters",
+    "best_children",
+    "edge_effects",
+    "initial_parameters",
+    "make_objective",
+    "masked_moments",
+    "predict_factors",
+    "predict_variables",
+    "profile_nll",
+]
+
+Parameters: TypeAlias = dict[str, Tensor]
+"""Θ and Φ by name, each with a leading axis of configurations: `logits`, `F_Z.…`, `F_X.…`,
+`log_variance`. A mechanism is linear if it has a `weight`, an MLP if it has `w1`, `b1` and `w2`."""
+
+BLOCK = 2048
+
+PerVariable: TypeAlias = Float[Tensor, "configurations variables"]
+PerConfiguration: TypeAlias = Float[Tensor, " configurations"]
+
+
+class MechanismKind(Enum):
+    """What F_Z or F_X is made of."""
+
+    LINEAR = "linear"
+    MLP = "mlp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """Which conditional densities are learned.
+
+    Attributes:
+        factor_mechanism: what F_Z is.
+        variable_mechanism: what F_X is.
+        hidden: hidden units of an MLP, one hidden layer of tanh.
+        variance_floor: added to every variance; noiseless variables have none of their own.
+    """
+
+    factor_mechanism: MechanismKind = MechanismKind.LINEAR
+    variable_mechanism: MechanismKind = MechanismKind.LINEAR
+    hidden: int = 16
+    variance_floor: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "variance_floor"):
+            if getattr(self, name) <= 0:
+                raise InvalidInputError(
+                    f"The '{name}' setting of ModelSettings must be above 0. "
+                    f"Got {getattr(self, name)} instead."
+                )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether both mechanisms are, so that second moments are all the data there is."""
+        kinds = (self.factor_mechanism, self.variable_mechanism)
+        return kinds == (MechanismKind.LINEAR, MechanismKind.LINEAR)
+
+
+class FactorMoments(NamedTuple):
+    """What regressing every variable on the factors needs.
+
+    Attributes:
+        inputs: moments of (z, 1) over the samples in which variable j is not clamped.
+        targets: moments of (z, 1) with x_j over the same samples.
+    """
+
+    inputs: Float[Tensor, "configurations variables ones ones"]
+    targets: Float[Tensor, "configurations variables ones"]
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """The data as the learner sees it."""
+
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """Chooses what the next step looks at."""
+        ...
+
+    def nll(self, parameters: Parameters, graph: RelaxedGraph, batch: Tensor) -> PerConfiguration:
+        """The negative log-likelihood per free entry, on what `draw` chose."""
+        ...
+
+    def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
+        """The mean squared residual of every variable where it is not clamped, on all data."""
+        ...
+
+    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
+        """Second moments of (z, 1) and x_j where j is not clamped, on all data."""
+        ...
+
+    @property
+    def free_share(self) -> Float[Tensor, " variables"]:
+        """The share of each variable among all entries that are not clamped."""
+        ...
+
+    @property
+    def variance_floor(self) -> float:
+        """What is added to every variance."""
+        ...
+
+
+def make_objective(
+    data: InterventionalData,
+    settings: ModelSettings,
+    *,
+    batch_size: int = 512,
+    device: torch.device | str = "cpu",
+) -> Objective:
+    """Chooses moments where both mechanisms are linear, and minibatches otherwise."""
+    if settings.is_linear:
+        return MomentObjective.from_data(data, settings.variance_floor, device)
+    return MinibatchObjective.from_data(data, settings.variance_floor, batch_size, device)
+
+
+def masked_moments(data: InterventionalData) -> Float[Tensor, "variables features features"]:
+    """Returns S_j of (x, 1) for every variable j, in double precision: n (n + 1)² numbers."""
+    features = np.concatenate([data.x, np.ones((data.n_samples, 1))], axis=1, dtype=np.float64)
+    each = MaskedMoments(features, data.is_intervened)
+    return torch.from_numpy(np.stack([moment.matrix for moment in each]))
+
+
+@dataclass(frozen=True, eq=False)
+class MomentObjective:
+    """The objective of linear mechanisms, exact and without a pass over the data.
+
+    With C = (R ∘ W_X)(Q ∘ W_Z)ᵀ the residual of variable j is (e_j − C_j, −b_j) · (x, 1), so its
+    mean square over the samples in which j is not clamped is a quadratic form in S_j. The diagonal
+    of C is left out: a relaxed graph may make a variable a bit of a parent and a bit of a child of
+    one factor, and it must not explain itself ("no self-loop is introduced").
+
+    Cost: O(K n³) a step.
+
+    Attributes:
+        moments: S_j of (x, 1), one matrix a variable.
+        free_share: N_j / Σ N.
+        variance_floor: added to every variance.
+    """
+
+    moments: Float[Tensor, "variables features features"]
+    free_share: Float[Tensor, " variables"]
+    variance_floor: float
+
+    @classmethod
+    def from_data(
+        cls, data: InterventionalData, variance_floor: float, device: torch.device | str = "cpu"
+    ) -> MomentObjective:
+        """Computes the masked moments of a data set, in double precision."""
+        free = torch.from_numpy((~data.is_intervened).sum(axis=0)).double()
+        share = (free / free.sum()).to(device)
+        return cls(masked_moments(data).to(device), share, variance_floor)
+
+    def draw(self, generator: torch.Generator) -> Tensor:
+        """Nothing to choose: every step sees all the data."""
+        return torch.empty(0, device=generator.device)
+
+    def nll(self, parameters: Parameters, graph: RelaxedGraph, batch: Tensor) -> PerConfiguration:
+        """The negative log-likelihood per free entry."""
+        del batch
+        squared = self.residual_variance(parameters, graph)
+        return _gaussian_nll(squared, parameters, self.variance_floor) @ self.free_share
+
+    def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
+        """(e_j − C_j, −b_j)ᵀ S_j (e_j − C_j, −b_j)."""
+        C = (graph.R * parameters["F_X.weight"]) @ (graph.Q.mT * parameters["F_Z.weight"])
+        identity = torch.eye(C.shape[-1], dtype=C.dtype, device=C.device)
+        own = torch.cat([identity - C * (1 - identity), -parameters["F_X.bias"][..., None]], dim=2)
+        own = own.transpose(0, 1)
+        return ((own @ self.moments) * own).sum(dim=2).T
+
+    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
+        """T S_j Tᵀ and T S_j e_j, with T = Q ∘ W_Z bordered by a one for the constant."""
+        T = torch.nn.functional.pad(graph.Q.mT * parameters["F_Z.weight"], (0, 1, 0, 1))
+        T[:, -1, -1] = 1
+        half = torch.einsum("kap,jpq->kjaq", T, self.moments)
+        n = len(self.moments)
+        targets = half[:, :, :, :n].diagonal(dim1=1, dim2=3).mT
+        return FactorMoments(half @ T.mT[:, None], targets)
+
+
+@dataclass(frozen=True, eq=False)
+class MinibatchObjective:
+    """The objective of any mechanisms, on minibatches; single precision, all on the device.
+
+    Attributes:
+        x: the measurements.
+        is_free: 1 where a variable is not clamped, 0 where it is.
+        free_share: N_j / Σ N.
+        variance_floor: added to every variance.
+        batch_size: samples a step.
+    """
+
+    x: Float[Tensor, "samples variables"]
+    is_free: Float[Tensor, "samples variables"]
+    free_share: Float[Tensor, " variables"]
+    variance_floor: float
+    batch_size: int
+
+    @classmethod
+    def from_data(
+        cls,
+        data: InterventionalData,
+        variance_floor: float,
+        batch_size: int,
+        device: torch.device | str = "cpu",
+    ) -> MinibatchObjective:
+        """Moves a data set to the device."""
+        x = torch.tensor(data.x, dtype=torch.float32, device=device)
+        is_free = torch.tensor(~data.is_intervened, dtype=torch.float32, device=device)
+        share = is_free.sum(dim=0) / is_free.sum()
+        return cls(x, is_free, share, variance_floor, min(batch_size, data.n_samples))
+
+    def draw(self, generator: torch.Generator) -> Int[Tensor, " batch"]:
+        """Chooses the samples of the next step, with replacement."""
+        return torch.randint(
+            len(self.x), (self.batch_size,), generator=generator, device=self.x.device
+        )
+
+    def nll(
+        self, parameters: Parameters, graph: RelaxedGraph, batch: Int[Tensor, " batch"]
+    ) -> PerConfiguration:
+        """The negative log-likelihood per free entry of the batch."""
+        x, is_free = self.x[batch], self.is_free[batch]
+        z = predict_factors(parameters, graph.Q, x)
+        squared = ((x - predict_variables(parameters, graph.R, z)).square() * is_free).sum(dim=1)
+        free = is_free.sum(dim=0)
+        per_entry = _gaussian_nll(squared / free.clamp_min(1), parameters, self.variance_floor)
+        return per_entry @ (free / free.sum())
+
+    def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
+        """The mean squared residual where a variable is not clamped, in blocks of samples."""
+        total = torch.zeros_like(parameters["log_variance"])
+        blocks = (torch.split(part, BLOCK) for part in (self.x, self.is_free))
+        for x, is_free in zip(*blocks, strict=True):
+            z = predict_factors(parameters, graph.Q, x)
+            residual = x - predict_variables(parameters, graph.R, z)
+            total = total + (residual.square() * is_free).sum(dim=1)
+        return total / self.is_free.sum(dim=0).clamp_min(1)
+
+    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
+        """Sums over the samples, in blocks."""
+        inputs, targets = torch.zeros(()), torch.zeros(())
+        blocks = (torch.split(part, BLOCK) for part in (self.x, self.is_free))
+        for x, is_free in zip(*blocks, strict=True):
+            z = predict_factors(parameters, graph.Q, x)
+            z = torch.nn.functional.pad(z, (0, 1), value=1.0)
+            inputs = inputs + torch.einsum("ksa,ksb,sj->kjab", z, z, is_free)
+            targets = targets + torch.einsum("ksa,sj->kja", z, x * is_free)
+        free = self.is_free.sum(dim=0).clamp_min(1)
+        return FactorMoments(inputs / free[:, None, None], targets / free[:, None])
+
+
+def predict_factors(
+    parameters: Parameters,
+    Q: Float[Tensor, "configurations variables factors"],
+    x: Float[Tensor, "samples variables"],
+) -> Float[Tensor, "configurations samples factors"]:
+    """Returns z_k = F_Z(Q_{:k} ∘ x) for every configuration. O(K N n m), times hidden for MLPs."""
+    return _mechanism(parameters, "F_Z", Q.mT, x.expand(Q.shape[0], -1, -1))
+
+
+def predict_variables(
+    parameters: Parameters,
+    R: Float[Tensor, "configurations variables factors"],
+    z: Float[Tensor, "configurations samples factors"],
+) -> Float[Tensor, "configurations samples variables"]:
+    """Returns F_X(R_{j:} ∘ z) + b_j for every configuration."""
+    return _mechanism(parameters, "F_X", R, z) + parameters["F_X.bias"][:, None]
+
+
+def best_children(parameters: Parameters, graph: RelaxedGraph, objective: Objective) -> Parameters:
+    """Returns parameters with a linear F_X set to least squares on the factors, if it is linear.
+
+    Exact given F_Z and a discrete graph: one small system for every variable. O(K n m³).
+    """
+    if "F_X.weight" not in parameters:
+        return parameters
+    moments = objective.factor_moments(parameters, graph)
+    edges = torch.nn.functional.pad(graph.R, (0, 1), value=1.0)
+    inputs = moments.inputs * edges[..., :, None] * edges[..., None, :]
+    spread = inputs.diagonal(dim1=2, dim2=3)
+    # A little of each factor's own variance keeps duplicates apart; absent ones get a one.
+    ridge = torch.diag_embed(1e-6 * spread + (spread <= 1e-12).to(spread))
+    solved: Tensor = torch.linalg.solve(inputs + ridge, moments.targets * edges)
+    return {**parameters, "F_X.weight": solved[..., :-1], "F_X.bias": solved[..., -1]}
+
+
+class EdgeEffects(NamedTuple):
+    """What edges carry, in standard deviations of the target per one of the source."""
+
+    parents: Float[Tensor, "configurations variables factors"]
+    children: Float[Tensor, "configurations variables factors"]
+
+
+def edge_effects(parameters: Parameters, graph: RelaxedGraph) -> EdgeEffects:
+    """Returns the effect of every edge, for standardised variables taken to be uncorrelated.
+
+    With u^Z_ik and u^X_jk the slopes of F_Z and F_X (bounds on them for an MLP) and
+    s_k² = Σ_i (Q_ik u^Z_ik)² for the variance of factor k: u^Z_ik / s_k and u^X_jk s_k, which do
+    not change if a factor is rescaled.
+    """
+    to_factors, to_variables = _slopes(parameters, "F_Z").mT, _slopes(parameters, "F_X")
+    scale = (graph.Q * to_factors).square().sum(dim=1, keepdim=True).add(1e-12).sqrt()
+    return EdgeEffects(to_factors / scale, to_variables * scale)
+
+
+def profile_nll(
+    residual_variance: PerVariable, free_share: Float[Tensor, " variables"], variance_floor: float
+) -> PerConfiguration:
+    """Returns the NLL per free entry if each scale is the best one for these residuals."""
+    per_entry = (residual_variance + variance_floor).log() + 1 + math.log(2 * math.pi)
+    return 0.5 * per_entry @ free_share
+
+
+def initial_parameters(
+    settings: ModelSettings,
+    n_variables: int,
+    n_factors: int,
+    seeds: list[int],
+    dtype: torch.dtype,
+) -> Parameters:
+    """Draws the starting point of every configuration from its own seed."""
+    members = [
+        _one_start(settings, n_variables, n_factors, torch.Generator().manual_seed(seed))
+        for seed in seeds
+    ]
+    return {name: torch.stack([one[name] for one in members]).to(dtype) for name in members[0]}
+
+
+def _one_start(
+    settings: ModelSettings, n_variables: int, n_factors: int, generator: torch.Generator
+) -> Parameters:
+    def normal(*shape: int, scale: float) -> Tensor:
+        return scale * torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    start = {"logits": normal(3, n_variables, n_factors, scale=0.1)}
+    kinds = {"F_Z": settings.factor_mechanism, "F_X": settings.variable_mechanism}
+    shapes = {"F_Z": (n_factors, n_variables), "F_X": (n_variables, n_factors)}
+    for name, (targets, inputs) in shapes.items():
+        if kinds[name] is MechanismKind.LINEAR:
+            start[f"{name}.weight"] = normal(targets, inputs, scale=0.3)
+        else:
+            start[f"{name}.w1"] = normal(targets, settings.hidden, inputs, scale=0.5)
+            start[f"{name}.b1"] = normal(targets, settings.hidden, scale=0.3)
+            start[f"{name}.w2"] = normal(targets, settings.hidden, scale=settings.hidden**-0.5)
+    # A bias of F_Z would only shift z, which F_X can undo: there is none.
+    zeros = torch.zeros(n_variables, dtype=torch.float64)
+    return {**start, "F_X.bias": zeros, "log_variance": zeros.clone()}
+
+
+def _mechanism(
+    parameters: Parameters,
+    name: str,
+    edges: Float[Tensor, "configurations targets inputs"],
+    inputs: Float[Tensor, "configurations samples inputs"],
+) -> Float[Tensor, "configurations samples targets"]:
+    if f"{name}.weight" in parameters:
+        return inputs @ (edges * parameters[f"{name}.weight"]).mT
+    w1, b1, w2 = (parameters[f"{name}.{part}"] for part in ("w1", "b1", "w2"))
+    masked = (edges[:, :, None] * w1).flatten(1, 2)
+    hidden = torch.tanh(torch.baddbmm(b1.flatten(1)[:, None], inputs, masked.mT))
+    return (hidden.reshape(*hidden.shape[:2], *w2.shape[1:]) * w2[:, None]).sum(dim=3)
+
+
+def _slopes(parameters: Parameters, name: str) -> Float[Tensor, "configurations targets inputs"]:
+    if f"{name}.weight" in parameters:
+        return parameters[f"{name}.weight"].abs()
+    w1, w2 = parameters[f"{name}.w1"], parameters[f"{name}.w2"]
+    return (w2[..., None].abs() * w1.abs()).sum(dim=2)
+
+
+def _gaussian_nll(
+    squared: PerVariable, parameters: Parameters, variance_floor: float
+) -> PerVariable:
+    variance = parameters["log_variance"].exp() + variance_floor
+    return 0.5 * (squared / variance + variance.log() + math.log(2 * math.pi))

@@ -1,0 +1,180 @@
+"""The relaxed graph G(Φ): logits over parent, child and no edge, and how graphs are drawn from it.
+
+Logits have the axes (configurations, kinds of edge, variables, factors). The paper writes
+W(Φ) ∈ ℝ^{n × m × 3}; the axis of three comes before n and m here because a softmax along a short
+last axis is five times slower.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum, IntEnum
+from typing import NamedTuple, TypeAlias
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from ucad.errors import InvalidInputError
+
+__all__ = [
+    "Edge",
+    "EdgeLogits",
+    "PriorKnowledge",
+    "RelaxedGraph",
+    "Sampling",
+    "TemperatureSchedule",
+    "edge_probabilities",
+    "gumbel_noise",
+    "sample_graph",
+]
+
+EdgeLogits: TypeAlias = Float[Tensor, "configurations kinds variables factors"]
+
+
+class Edge(IntEnum):
+    """What a variable is to a factor; the index of its logit."""
+
+    PARENT = 0
+    CHILD = 1
+    NONE = 2
+
+
+class Sampling(Enum):
+    """How a graph is drawn: relaxed, relaxed without self-loops, or hard with a soft gradient."""
+
+    SOFT = "soft"
+    EXCLUSIVE = "exclusive"
+    STRAIGHT_THROUGH = "straight_through"
+
+
+class RelaxedGraph(NamedTuple):
+    """Q and R with entries in [0, 1], one pair a configuration."""
+
+    Q: Float[Tensor, "*batch variables factors"]
+    R: Float[Tensor, "*batch variables factors"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemperatureSchedule:
+    """The temperature of the Gumbel-softmax, going geometrically from `start` to `end`.
+
+    >>> TemperatureSchedule(start=1.0, end=0.25, epochs=100).at(50)
+    0.5
+    """
+
+    start: float = 1.0
+    end: float = 1.0
+    epochs: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("start", "end", "epochs"):
+            if getattr(self, name) <= 0:
+                raise InvalidInputError(
+                    f"The '{name}' setting of TemperatureSchedule must be above 0. "
+                    f"Got {getattr(self, name)} instead."
+                )
+
+    def at(self, epoch: int) -> float:
+        """Returns the temperature of an epoch."""
+        progress = min(epoch / self.epochs, 1.0)
+        return float(self.start ** (1 - progress) * self.end**progress)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorKnowledge:
+    """Which kinds of edge are possible for each pair; the others have the fixed logit −∞.
+
+    >>> known = PriorKnowledge.nothing(n_variables=3, n_factors=2)
+    >>> known = known.require(0, 1, Edge.PARENT).forbid(2, 0, Edge.CHILD)
+    >>> known.allowed[:, 0, 1].tolist()
+    [True, False, False]
+
+    Attributes:
+        allowed: True where a variable may be that to a factor, kinds × variables × factors.
+    """
+
+    allowed: Bool[Tensor, "kinds variables factors"] = field()
+
+    def __post_init__(self) -> None:
+        impossible = (~self.allowed.any(dim=0)).nonzero()
+        if len(impossible):
+            i, k = impossible[0].tolist()
+            raise InvalidInputError(
+                f"The prior knowledge must leave variable {i} something to be to factor {k}. "
+                "It rules out parent, child and no edge. Drop one of the statements about them."
+            )
+
+    @classmethod
+    def nothing(cls, n_variables: int, n_factors: int) -> PriorKnowledge:
+        """Everything is possible."""
+        return cls(torch.ones(len(Edge), n_variables, n_factors, dtype=torch.bool))
+
+    def forbid(self, variable: int, factor: int, edge: Edge) -> PriorKnowledge:
+        """Says that a variable is not that to a factor."""
+        allowed = self.allowed.clone()
+        allowed[edge, variable, factor] = False
+        return replace(self, allowed=allowed)
+
+    def require(self, variable: int, factor: int, edge: Edge) -> PriorKnowledge:
+        """Says that a variable is that to a factor."""
+        others = torch.tensor([kind != edge for kind in Edge])
+        allowed = self.allowed.clone()
+        allowed[others, variable, factor] = False
+        return replace(self, allowed=allowed)
+
+    def anchor(self, variable: int, factor: int, edge: Edge) -> PriorKnowledge:
+        """Says that a variable is an anchor: parent (or child) of this factor and of no other."""
+        others = torch.arange(self.allowed.shape[-1]) != factor
+        allowed = self.allowed.clone()
+        allowed[edge, variable, others] = False
+        return replace(self, allowed=allowed).require(variable, factor, edge)
+
+    def layers(self, layer_of: Int[Tensor, " variables"]) -> PriorKnowledge:
+        """Says that the first layer has no parents and the last one no children."""
+        allowed = self.allowed.clone()
+        allowed[Edge.CHILD, layer_of == layer_of.min()] = False
+        allowed[Edge.PARENT, layer_of == layer_of.max()] = False
+        return replace(self, allowed=allowed)
+
+    def apply(self, logits: EdgeLogits) -> EdgeLogits:
+        """Returns the logits with −∞ where an edge is ruled out."""
+        return logits.masked_fill(~self.allowed.to(logits.device), -torch.inf)
+
+
+def edge_probabilities(logits: EdgeLogits) -> EdgeLogits:
+    """Returns softmax(W): the probability of each kind of edge. O(n m)."""
+    return logits.softmax(dim=1)
+
+
+def sample_graph(
+    logits: EdgeLogits, noise: EdgeLogits, temperature: float, sampling: Sampling
+) -> RelaxedGraph:
+    """Draws a graph by the Gumbel-softmax: softmax((W + g) / temperature), g standard Gumbel.
+
+    Straight-through samples are one-hot and pass the gradient of the soft ones (the paper).
+    Exclusive samples keep, for each pair, only the larger of parent and child: a soft sample that
+    is a bit of both lets a variable explain itself through the factor.
+
+    Cost: O(n m). Source: the paper's "Causal graph sampling".
+    """
+    soft = ((logits + noise) / temperature).softmax(dim=1)
+    if sampling is Sampling.STRAIGHT_THROUGH:
+        hard = torch.zeros_like(soft).scatter_(1, soft.argmax(dim=1, keepdim=True), 1.0)
+        soft = hard + soft - soft.detach()
+    Q, R = soft[:, Edge.PARENT], soft[:, Edge.CHILD]
+    if sampling is Sampling.EXCLUSIVE:
+        is_parent = (Q > R).to(Q)
+        return RelaxedGraph(Q * is_parent, R * (1 - is_parent))
+    return RelaxedGraph(Q, R)
+
+
+def gumbel_noise(
+    shape: tuple[int, ...], generator: torch.Generator, dtype: torch.dtype
+) -> Float[Tensor, ...]:
+    """Draws standard Gumbel noise, −log(−log u). Uniform floats: exponential ones cost five times.
+
+    u keeps away from 0 and 1, where the noise would be infinite: by 2⁻²⁴, the grain of a float.
+    """
+    u = torch.rand(shape, generator=generator, device=generator.device)
+    return u.clamp_(2**-24, 1 - 2**-24).log_().neg_().log_().neg_().to(dtype)

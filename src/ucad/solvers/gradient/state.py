@@ -1,0 +1,180 @@
+"""Everything a training run knows at the end of an epoch, and how it goes to disk and back."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from jaxtyping import Bool, Float, Int
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ucad.errors import InvalidInputError
+from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
+from ucad.solvers.gradient.objective import Parameters
+
+__all__ = ["Best", "Layout", "TrainingState", "load_checkpoint", "save_checkpoint"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each parameter lies in the flat vector of a configuration.
+
+    One vector instead of many tensors: an optimiser step then costs eight operations in all.
+    """
+
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Layout:
+        """Reads the names and shapes, without the axis of configurations."""
+        return cls(tuple((name, tuple(value.shape[1:])) for name, value in parameters.items()))
+
+    def flatten(self, parameters: Parameters) -> Float[Tensor, "configurations parameters"]:
+        """Lays all parameters one after the other."""
+        return torch.cat([parameters[name].flatten(1) for name, _ in self.shapes], dim=1)
+
+    def views(self, values: Float[Tensor, "configurations parameters"]) -> Parameters:
+        """Returns the parameters as views of the flat vectors."""
+        sizes = [math.prod(shape) for _, shape in self.shapes]
+        pieces = torch.split(values, sizes, dim=1)
+        return {
+            name: piece.view(len(values), *shape)
+            for (name, shape), piece in zip(self.shapes, pieces, strict=True)
+        }
+
+
+@dataclass(eq=False)
+class Best:
+    """The best snapshot of every configuration: feasible before infeasible, then the lowest NLL.
+
+    Attributes:
+        values: the flat parameters.
+        nll: validation NLL at the snapshot.
+        violation: the sum of all violations; 0 is feasible.
+        epoch: when it was taken.
+    """
+
+    values: Float[Tensor, "configurations parameters"]
+    nll: Float[Tensor, " configurations"]
+    violation: Float[Tensor, " configurations"]
+    epoch: Int[Tensor, " configurations"]
+
+    def update(
+        self,
+        rows: Int[Tensor, " active"],
+        values: Float[Tensor, "active parameters"],
+        nll: Float[Tensor, " active"],
+        violation: Float[Tensor, " active"],
+        epoch: int,
+    ) -> Bool[Tensor, " active"]:
+        """Keeps what is better than before; returns where that was the case."""
+        closer = violation < self.violation[rows]
+        better = closer | ((violation == self.violation[rows]) & (nll < self.nll[rows]))
+        better &= nll.isfinite()
+        chosen = rows[better]
+        self.values[chosen] = values[better]
+        self.nll[chosen] = nll[better]
+        self.violation[chosen] = violation[better]
+        self.epoch[chosen] = epoch
+        return better
+
+
+@dataclass(eq=False)
+class TrainingState:
+    """The configurations still in training, and the best of all of them.
+
+    Attributes:
+        rows: which configurations are still in training.
+        values: their flat parameters.
+        adam: the memory of their optimisers.
+        lagrangian: their multipliers and penalties.
+        rate: their primal learning rates.
+        growth: their penalty growth per epoch.
+        warm_up: their epochs without constraints.
+        rollbacks: how often each had to go back from a non-finite value.
+        best: the best snapshot of every configuration, also of those that have left.
+        epoch: epochs done.
+        noise: the state of the generator of noise and batches.
+    """
+
+    rows: Int[Tensor, " active"]
+    values: Float[Tensor, "active parameters"]
+    adam: Adam
+    lagrangian: AugmentedLagrangian
+    rate: Float[Tensor, " active"]
+    growth: Float[Tensor, " active"]
+    warm_up: Int[Tensor, " active"]
+    rollbacks: Int[Tensor, " active"]
+    best: Best
+    epoch: int
+    noise: Tensor
+
+    def keep(self, staying: Bool[Tensor, " active"]) -> None:
+        """Lets configurations leave the batch."""
+        if bool(staying.all()):
+            return
+        for name in ("rows", "values", "rate", "growth", "warm_up", "rollbacks"):
+            setattr(self, name, getattr(self, name)[staying])
+        self.adam = Adam(*(getattr(self.adam, f.name)[staying] for f in fields(Adam)))
+        self.lagrangian = AugmentedLagrangian(
+            self.lagrangian.multipliers[staying], self.lagrangian.penalty_coefficient[staying]
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Every tensor of the state, by name."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        nested = {
+            f"{group}.{f.name}": getattr(plain[group], f.name)
+            for group in ("adam", "lagrangian", "best")
+            for f in fields(plain[group])
+        }
+        flat = {name: value for name, value in plain.items() if isinstance(value, Tensor)}
+        return {name: value.contiguous() for name, value in {**flat, **nested}.items()}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor], epoch: int) -> TrainingState:
+        """Puts a state together again."""
+
+        def group(name: str) -> dict[str, Tensor]:
+            start = f"{name}."
+            return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
+
+        flat = {name: value for name, value in tensors.items() if "." not in name}
+        return cls(
+            **flat,
+            adam=Adam(**group("adam")),
+            lagrangian=AugmentedLagrangian(**group("lagrangian")),
+            best=Best(**group("best")),
+            epoch=epoch,
+        )
+
+
+def save_checkpoint(state: TrainingState, path: Path, fingerprint: str) -> None:
+    """Writes a state beside the file and moves it into place, so that no half file is left."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.part")
+    about = {"epoch": json.dumps(state.epoch), "fingerprint": fingerprint}
+    save_file(state.tensors(), beside, metadata=about)
+    os.replace(beside, path)
+
+
+def load_checkpoint(path: Path, fingerprint: str) -> TrainingState:
+    """Reads a state back; loading runs no code.
+
+    Raises:
+        InvalidInputError: if it belongs to a fit with other data, settings or seed.
+    """
+    with safe_open(path, framework="pt") as file:
+        about = file.metadata()
+    if about.get("fingerprint") != fingerprint:
+        raise InvalidInputError(
+            f"The checkpoint '{path}' must come from the same data, settings and seed. It comes "
+            "from another fit. Give another 'checkpoint' path, or move the file away."
+        )
+    return TrainingState.from_tensors(load_file(path), json.loads(about["epoch"]))

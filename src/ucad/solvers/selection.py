@@ -1,0 +1,82 @@
+"""Which run to keep: feasible before infeasible, then the lowest validation NLL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ucad.errors import InvalidInputError
+from ucad.solvers.status import FitResult
+
+__all__ = ["Candidate", "advice_for", "best_candidate", "best_result"]
+
+
+class Candidate(NamedTuple):
+    """What is compared between runs.
+
+    Attributes:
+        validation_nll: negative log-likelihood per free entry on the validation data.
+        violations: by how much each constraint that does not hold is missed; empty is feasible.
+        n_edges: of the graph.
+    """
+
+    validation_nll: float
+    violations: Mapping[str, float]
+    n_edges: int = 0
+
+
+def best_candidate(candidates: Sequence[Candidate], tie: float = 0.0) -> int:
+    """Returns the position of the feasible candidate with the lowest NLL.
+
+    If none is feasible, of the one with the smallest sum of violations. Among candidates whose NLL
+    is within `tie` of the lowest, the graph with the fewest edges wins: without noise, equally
+    likely models can differ in edges that carry nothing new. The paper's "Model selection and
+    evaluation" has no ties.
+
+    >>> best_candidate([Candidate(0.1, {"sparsity": 0.3}), Candidate(0.5, {}), Candidate(0.4, {})])
+    2
+    """
+    if not candidates:
+        raise InvalidInputError("'candidates' must hold at least one run. Got none.")
+
+    missed = [sum(one.violations.values(), start=0.0) for one in candidates]
+    closest = [at for at, amount in enumerate(missed) if amount == min(missed)]
+    lowest = min(candidates[at].validation_nll for at in closest)
+    tied = [at for at in closest if candidates[at].validation_nll <= lowest + tie]
+    if tie == 0:
+        return tied[0]
+    return min(tied, key=lambda at: (candidates[at].n_edges, candidates[at].validation_nll))
+
+
+def best_result(results: Sequence[FitResult]) -> FitResult:
+    """Returns the best of several fits of the same data, noting how many there were."""
+    chosen = best_candidate(
+        [Candidate(result.validation_nll, result.status.violations) for result in results]
+    )
+    result = results[chosen]
+    feasible = sum(one.status.feasible for one in results)
+    note = f"Chosen among {len(results)} runs, {feasible} of them feasible."
+    return replace(result, status=replace(result.status, notes=(*result.status.notes, note)))
+
+
+def advice_for(violations: Mapping[str, float]) -> tuple[str, ...]:
+    """Returns what to try against each kind of violation, one sentence each.
+
+    >>> advice_for({"out-anchor of Z2": 0.99})[0]
+    'Ask for fewer factors: one without an anchor of its own often has nothing left to explain.'
+    """
+    advice = []
+    if any("anchor" in name for name in violations):
+        advice.append(
+            "Ask for fewer factors: one without an anchor of its own often has nothing left to "
+            "explain."
+        )
+    if "sparsity" in violations:
+        excess = violations["sparsity"]
+        advice.append(f"Raise 'sparsity_tolerance' by at least {excess:.2g}, or train for longer.")
+    if any(name == "acyclicity" or name.startswith("layer") for name in violations):
+        advice.append("Raise 'penalty_growths' or 'epochs', so that cycles are punished harder.")
+    if violations:
+        advice.append("Try more seeds ('n_seeds').")
+    return tuple(advice)

@@ -1,0 +1,108 @@
+"""What a solver hands back: a model, and a plain account of how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ucad.errors import FormatError, did_you_mean
+from ucad.scm import FactorSCM
+
+__all__ = ["FitResult", "FitStatus"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitStatus:
+    """How a fit ended. Not converging is a value, and its text is the advice.
+
+    Attributes:
+        converged: the solver stopped because it was done, not because it ran out of something.
+        feasible: every constraint holds for the model that is returned.
+        interrupted: somebody stopped the fit; the model is the best found until then.
+        reason: why it ended, in one sentence.
+        violations: by how much each constraint that does not hold is missed.
+        removed_edges: edges taken out to make the graph a DAG, written `cause -> effect`.
+        advice: what to try next, one sentence each.
+        notes: what else happened on the way, one sentence each.
+
+    >>> print(FitStatus(converged=True, feasible=True, reason="All constraints hold."))
+    All constraints hold.
+    >>> status = FitStatus(
+    ...     converged=False,
+    ...     feasible=False,
+    ...     reason="Nothing became feasible.",
+    ...     violations={"sparsity": 0.02},
+    ...     advice=("Raise the tolerance above 0.25.",),
+    ... )
+    >>> print(status)
+    Nothing became feasible. Violated: sparsity by 0.02. Raise the tolerance above 0.25.
+    >>> FitStatus.from_json(status.to_json()) == status
+    True
+    """
+
+    converged: bool
+    feasible: bool
+    interrupted: bool = False
+    reason: str
+    violations: Mapping[str, float] = field(default_factory=dict)
+    removed_edges: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "violations", dict(self.violations))
+
+    def __str__(self) -> str:
+        parts = [self.reason]
+        if self.violations:
+            amounts = (f"{name} by {value:.3g}" for name, value in self.violations.items())
+            parts.append(f"Violated: {', '.join(amounts)}.")
+        if self.removed_edges:
+            parts.append(f"Removed to get a DAG: {', '.join(self.removed_edges)}.")
+        return " ".join([*parts, *self.advice])
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the status as plain dicts, lists, strings and numbers."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        plain["violations"] = dict(self.violations)
+        for name in ("removed_edges", "advice", "notes"):
+            plain[name] = list(plain[name])
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> FitStatus:
+        """Reads back what `to_json` wrote.
+
+        Raises:
+            FormatError: if a field is unknown or missing.
+        """
+        known = [f.name for f in fields(cls)]
+        for name in plain:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise FormatError(f"A fit status has no field '{name}'.{hint} Fields: {known}.")
+        missing = [name for name in ("converged", "feasible", "reason") if name not in plain]
+        if missing:
+            raise FormatError(f"A fit status must have the fields {missing}. Got {list(plain)}.")
+        texts = {name: tuple(plain.get(name, ())) for name in ("removed_edges", "advice", "notes")}
+        return cls(**{**plain, **texts})
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A fitted model with the account of how it was found.
+
+    Attributes:
+        scm: the fitted model, with a true DAG.
+        status: how the fit ended.
+        validation_nll: negative log-likelihood per sample and variable on the validation data.
+        history: one row of figures per report of progress.
+        seconds: wall-clock time of the fit.
+    """
+
+    scm: FactorSCM
+    status: FitStatus
+    validation_nll: float
+    history: tuple[dict[str, float | int | str], ...] = ()
+    seconds: float = 0.0

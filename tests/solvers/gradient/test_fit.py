@@ -1,0 +1,156 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tests.solvers.gradient.conftest import with_training
+from ucad.errors import InvalidInputError
+from ucad.solvers.gradient import (
+    ConstraintSettings,
+    Edge,
+    MechanismKind,
+    ModelSettings,
+    PriorKnowledge,
+    fast,
+    fit_gradient,
+    paper,
+    preset,
+)
+from ucad.solvers.gradient.warm_start import parameters_of
+
+
+def fit(problem, config, **more):
+    return fit_gradient(
+        problem.train, 3, config=config, validation=problem.validation, seed=0, **more
+    )
+
+
+def matched_correlation(problem, scm) -> float:
+    from scipy.optimize import linear_sum_assignment
+
+    found = scm.state_map(problem.test.x).numpy()
+    correlation = np.nan_to_num(np.abs(np.corrcoef(problem.factors.T, found.T)[:3, 3:]))
+    rows, columns = linear_sum_assignment(-correlation)
+    return float(correlation[rows, columns].mean())
+
+
+@pytest.mark.slow
+def test_a_small_layered_problem_is_recovered(layered):
+    config = with_training(fast(16), n_seeds=4, epochs=150, penalty_growths=(1.05,))
+    result = fit(layered, config)
+    assert result.status.feasible, str(result.status)
+    assert matched_correlation(layered, result.scm) > 0.98
+    assert result.history[0]["epoch"] == 10
+
+
+def test_the_same_seed_gives_the_same_model(problem, config):
+    one, two = fit(problem, config), fit(problem, config)
+    assert one.validation_nll == two.validation_nll
+    assert torch.equal(one.scm.factor_mechanism.weight, two.scm.factor_mechanism.weight)
+
+
+def test_an_initial_model_is_never_made_worse(problem, config):
+    result = fit(problem, config, initial=problem.scm)
+    truth = problem.scm.nll(problem.validation.x, problem.validation.is_intervened)
+    assert result.validation_nll < truth + 1e-3
+    assert result.status.feasible
+    assert matched_correlation(problem, result.scm) > 0.99
+
+
+def test_an_unfinished_fit_is_a_value_with_violations_and_advice(problem, config):
+    config = with_training(config, epochs=1)
+    strict = replace(config, constraints=ConstraintSettings(sparsity_tolerance=0.01))
+    result = fit(problem, strict)
+    assert not result.status.feasible
+    assert not result.status.converged
+    assert result.status.violations
+    assert result.status.advice
+    assert np.isfinite(result.validation_nll)
+
+
+def test_ctrl_c_ends_the_fit_with_a_model(problem, config):
+    def stop(event):
+        raise KeyboardInterrupt
+
+    result = fit(problem, config, progress=stop)
+    assert result.status.interrupted
+    assert not result.status.converged
+    assert np.isfinite(result.validation_nll)
+
+
+def test_a_fit_goes_on_from_its_checkpoint_to_the_same_model(problem, config, tmp_path):
+    path = tmp_path / "state.safetensors"
+    whole = fit(problem, config)
+    first = fit(problem, config, checkpoint=path)
+    again = fit(problem, config, checkpoint=path)  # finds the run finished
+    assert whole.validation_nll == first.validation_nll == again.validation_nll
+    with pytest.raises(InvalidInputError, match="another fit"):
+        fit(problem, with_training(config, epochs=13), checkpoint=path)
+
+
+def test_prior_knowledge_is_kept_to(problem, config):
+    known = PriorKnowledge.nothing(16, 3).anchor(4, 1, Edge.CHILD).require(5, 0, Edge.PARENT)
+    result = fit(problem, replace(config, knowledge=known))
+    assert result.scm.graph.R[4].tolist() == [False, True, False]
+    assert result.scm.graph.Q[5, 0]
+
+
+def test_layers_of_the_data_are_kept_to(layered, config):
+    graph = fit(layered, config).scm.graph
+    layer_of = layered.train.layer_of
+    assert not graph.R[layer_of == 0].any()
+    assert not graph.Q[layer_of == layer_of.max()].any()
+
+
+@pytest.mark.parametrize("linear_variables", [True, False])
+def test_networks_can_be_learned_too(problem, config, linear_variables):
+    kind = MechanismKind.LINEAR if linear_variables else MechanismKind.MLP
+    model = ModelSettings(factor_mechanism=MechanismKind.MLP, variable_mechanism=kind, hidden=4)
+    result = fit(problem, replace(with_training(config, epochs=4), model=model))
+    assert np.isfinite(result.validation_nll)
+    assert result.scm.factor_mechanism.w1.shape == (3, 4, 16)
+
+
+def test_a_linear_model_can_start_networks(problem):
+    model = ModelSettings(factor_mechanism=MechanismKind.MLP, hidden=4)
+    parameters = parameters_of(problem.scm, model, torch.float64)
+    x = torch.tensor(problem.train.x)
+    w1, w2 = parameters["F_Z.w1"][0], parameters["F_Z.w2"][0]
+    z = (torch.tanh(torch.einsum("thi,si->sth", w1, x)) * w2).sum(dim=2)
+    wanted = problem.scm.factor_mechanism(x) - problem.scm.factor_mechanism.bias
+    correlation = np.corrcoef(z.T.numpy(), wanted.T.numpy())[:3, 3:].diagonal()
+    assert (correlation > 0.99).all()
+
+
+def test_networks_cannot_start_a_linear_fit(config):
+    from ucad.simulate import paper_problem
+
+    nonlinear = paper_problem("d", "16-3", seed=0, n_samples=400)
+    with pytest.raises(InvalidInputError, match="F_Z of 'initial'"):
+        fit(nonlinear, config, initial=nonlinear.scm)
+
+
+@pytest.mark.parametrize("n_factors", [0, 16])
+def test_a_number_of_factors_out_of_range_is_refused(problem, n_factors):
+    with pytest.raises(InvalidInputError, match="'n_factors' must be at least 1"):
+        fit_gradient(problem.train, n_factors)
+
+
+def test_an_initial_model_of_another_size_is_refused(problem):
+    with pytest.raises(InvalidInputError, match="'initial' must have 16 variables and 2 factors"):
+        fit_gradient(problem.train, 2, initial=problem.scm)
+
+
+def test_the_papers_preset_has_the_papers_grid():
+    training = paper().training
+    assert len(training.grid(seed=0)) == 30
+    assert max(training.learning_rates) == 2e-3
+    assert paper().constraints.sparsity_tolerance == 0.2
+    assert paper().restarts.rounds == 0
+
+
+def test_an_unknown_preset_is_refused_with_a_suggestion():
+    assert preset("fast", 16) == fast(16)
+    with pytest.raises(InvalidInputError, match="Did you mean 'paper'"):
+        preset("papr", 16)

@@ -1,0 +1,105 @@
+import pytest
+import torch
+
+from ucad.errors import InvalidInputError
+from ucad.solvers.gradient.relaxed_graph import (
+    Edge,
+    PriorKnowledge,
+    Sampling,
+    TemperatureSchedule,
+    edge_probabilities,
+    gumbel_noise,
+    sample_graph,
+)
+
+SHAPE = (4, 3, 6, 2)
+
+
+def logits_and_noise(seed: int = 0):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(SHAPE, generator=generator, dtype=torch.float64)
+    return logits, gumbel_noise(SHAPE, generator, torch.float64)
+
+
+def test_parent_child_and_none_share_all_probability():
+    logits, _ = logits_and_noise()
+    total = edge_probabilities(logits).sum(dim=1)
+    torch.testing.assert_close(total, torch.ones_like(total))
+
+
+def test_straight_through_samples_are_hard_and_pass_the_soft_gradient():
+    logits, noise = logits_and_noise()
+    hard_logits, soft_logits = (logits.clone().requires_grad_() for _ in range(2))
+    hard = sample_graph(hard_logits, noise, 0.7, Sampling.STRAIGHT_THROUGH)
+    soft = sample_graph(soft_logits, noise, 0.7, Sampling.SOFT)
+    assert ((hard.Q == 0) | ((hard.Q - 1).abs() < 1e-12)).all()
+    assert (hard.Q * hard.R).abs().max() < 1e-12
+    (hard.Q.sum() - hard.R[:, 0].sum()).backward()
+    (soft.Q.sum() - soft.R[:, 0].sum()).backward()
+    torch.testing.assert_close(hard_logits.grad, soft_logits.grad)
+
+
+def test_exclusive_samples_are_soft_but_never_parent_and_child():
+    logits, noise = logits_and_noise()
+    exclusive = sample_graph(logits, noise, 1.0, Sampling.EXCLUSIVE)
+    soft = sample_graph(logits, noise, 1.0, Sampling.SOFT)
+    assert (exclusive.Q * exclusive.R == 0).all()
+    torch.testing.assert_close(exclusive.Q + exclusive.R, torch.maximum(soft.Q, soft.R))
+
+
+def test_samples_are_drawn_with_the_probabilities_of_the_edges():
+    logits = torch.log(torch.tensor([0.5, 0.2, 0.3])).reshape(1, 3, 1, 1)
+    noise = gumbel_noise((20_000, 3, 1, 1), torch.Generator().manual_seed(0), torch.float32)
+    graph = sample_graph(logits.expand(20_000, -1, -1, -1), noise, 1.0, Sampling.STRAIGHT_THROUGH)
+    assert abs(graph.Q.mean().item() - 0.5) < 0.015
+    assert abs(graph.R.mean().item() - 0.2) < 0.015
+
+
+def test_noise_is_finite_and_has_the_mean_of_a_gumbel():
+    noise = gumbel_noise((100_000,), torch.Generator().manual_seed(0), torch.float64)
+    assert noise.isfinite().all()
+    assert abs(noise.mean().item() - 0.5772) < 0.02
+
+
+def test_prior_knowledge_fixes_probabilities_for_good():
+    known = (
+        PriorKnowledge.nothing(6, 2)
+        .require(0, 0, Edge.PARENT)
+        .forbid(1, 1, Edge.CHILD)
+        .anchor(2, 1, Edge.CHILD)
+    )
+    logits, noise = logits_and_noise()
+    logits.requires_grad_()
+    p = edge_probabilities(known.apply(logits))
+    assert (p[:, Edge.PARENT, 0, 0] == 1).all()
+    assert (p[:, Edge.CHILD, 1, 1] == 0).all()
+    assert (p[:, Edge.CHILD, 2, 1] == 1).all()
+    assert (p[:, Edge.CHILD, 2, 0] == 0).all()
+    sample_graph(known.apply(logits), noise, 1.0, Sampling.SOFT).Q.sum().backward()
+    assert logits.grad.isfinite().all()
+    assert (logits.grad[:, :, 0, 0] == 0).all()
+
+
+def test_layers_bar_parents_of_the_first_and_children_of_the_last():
+    known = PriorKnowledge.nothing(3, 2).layers(torch.tensor([0, 1, 2]))
+    assert not known.allowed[Edge.CHILD, 0].any()
+    assert not known.allowed[Edge.PARENT, 2].any()
+    assert known.allowed[:, 1].all()
+
+
+def test_contradictory_knowledge_is_refused():
+    known = PriorKnowledge.nothing(3, 2).require(0, 1, Edge.PARENT)
+    with pytest.raises(InvalidInputError, match="variable 0 something to be to factor 1"):
+        known.forbid(0, 1, Edge.PARENT)
+
+
+def test_the_temperature_goes_from_start_to_end_and_stays():
+    schedule = TemperatureSchedule(start=2.0, end=0.5, epochs=10)
+    assert schedule.at(0) == 2.0
+    assert abs(schedule.at(5) - 1.0) < 1e-12
+    assert schedule.at(10) == schedule.at(1000) == 0.5
+
+
+def test_a_temperature_of_zero_is_refused():
+    with pytest.raises(InvalidInputError, match="'end' setting of TemperatureSchedule"):
+        TemperatureSchedule(end=0.0)

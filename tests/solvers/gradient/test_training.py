@@ -1,0 +1,184 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.solvers.gradient.conftest import start_of
+from ucad.errors import InvalidInputError
+from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
+from ucad.solvers.gradient.state import Best, Layout, load_checkpoint
+from ucad.solvers.gradient.training import Run, TrainingSettings, train
+
+
+def run_training(learner, run, problem=None, **settings):
+    training = replace(learner.training, **settings)
+    grid = training.grid(seed=0)
+    start = start_of(learner, [one.seed for one in grid])
+    return train(problem or learner.problem, learner.validation, start, grid, training, run)
+
+
+def same(a, b) -> bool:
+    return all(torch.equal(a.parameters[name], b.parameters[name]) for name in a.parameters)
+
+
+def test_the_same_seed_gives_the_same_result_and_another_one_does_not(learner):
+    first, again, other = (run_training(learner, Run(seed)) for seed in (0, 0, 1))
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def without_constraints(problem: RelaxedProblem) -> RelaxedProblem:
+    """Every graph is feasible, so that the NLL alone decides."""
+    return replace(problem, constraints=Anything(problem.constraints.settings))
+
+
+def test_training_lowers_the_nll(learner):
+    problem = without_constraints(learner.problem)
+    early, late = (run_training(learner, Run(0), problem, epochs=epochs) for epochs in (4, 60))
+    assert (late.nll < early.nll - 0.1).all()
+
+
+@pytest.mark.parametrize("stop_after", [5, 8])
+def test_a_resumed_run_ends_as_if_it_had_never_stopped(learner, tmp_path, monkeypatch, stop_after):
+    monkeypatch.setattr("ucad.solvers.gradient.training.SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    whole = run_training(learner, Run(0))
+    run = Run(0, checkpoint=tmp_path / "state.safetensors", fingerprint="same")
+    # A run that dies between two looks: nothing after the last checkpoint counts.
+    dying = Dying(**vars(learner.problem), after=4 * stop_after + 1)
+    with pytest.raises(RuntimeError, match="died"):
+        run_training(learner, run, dying)
+    assert load_checkpoint(run.checkpoint, "same").epoch in (4, 8)
+    resumed = run_training(learner, run)
+    assert same(whole, resumed)
+    assert torch.equal(whole.nll, resumed.nll)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(learner, tmp_path):
+    path = tmp_path / "state.safetensors"
+    run_training(learner, Run(0, checkpoint=path, fingerprint="one"))
+    with pytest.raises(InvalidInputError, match="comes from another fit"):
+        run_training(learner, Run(0, checkpoint=path, fingerprint="another"))
+
+
+def test_ctrl_c_keeps_the_best_so_far(learner):
+    interrupting = Interrupting(**vars(learner.problem), after=30)
+    trained = run_training(learner, Run(0), interrupting)
+    assert trained.interrupted
+    assert trained.epochs == 7
+    assert trained.nll.isfinite().all()
+
+
+def test_values_that_are_not_finite_are_rolled_back_with_a_lower_step(learner):
+    breaking = Breaking(**vars(learner.problem), after=9)
+    trained = run_training(learner, Run(0), breaking)
+    assert trained.rollbacks == 1
+    assert all(value.isfinite().all() for value in trained.parameters.values())
+    assert not same(trained, run_training(learner, Run(0)))
+
+
+def test_a_configuration_that_stays_broken_leaves_the_others_alone(learner):
+    stubborn = Breaking(**vars(learner.problem), after=0)
+    trained = run_training(learner, Run(0), stubborn, epochs=40, evaluate_every=2)
+    assert trained.rollbacks >= 6
+    assert trained.nll[1].isfinite()
+
+
+def test_configurations_out_of_patience_leave_and_do_not_disturb_the_others(learner):
+    problem = without_constraints(learner.problem)
+    looks = {"epochs": 30, "evaluate_every": 1, "learning_rates": (0.1,)}
+    patient = run_training(learner, Run(0), problem, patience=1000, **looks)
+    hasty = run_training(learner, Run(0), problem, patience=1, **looks)
+    assert patient.history[-1]["active"] == 2
+    assert hasty.history[-1]["epoch"] < 30 or hasty.history[-1]["active"] < 2
+    assert (patient.nll <= hasty.nll).all()
+
+
+def test_progress_is_reported_with_the_time_that_is_left(learner):
+    events = []
+    run_training(learner, Run(0, progress=events.append))
+    assert [event.done for event in events] == [4, 8, 12]
+    assert all(event.total == 12 for event in events)
+    assert "s left" in events[0].message
+
+
+def test_feasible_snapshots_come_before_infeasible_ones_and_then_the_nll_decides():
+    best = Best(
+        torch.zeros(1, 1), torch.tensor([1.0]), torch.tensor([0.5]), torch.zeros(1, dtype=int)
+    )
+    row = torch.tensor([0])
+
+    def offer(nll: float, violation: float, epoch: int) -> bool:
+        value = torch.tensor([[float(epoch)]])
+        return bool(best.update(row, value, torch.tensor([nll]), torch.tensor([violation]), epoch))
+
+    assert not offer(0.1, 0.6, 1)
+    assert offer(2.0, 0.0, 2)
+    assert not offer(-5.0, 0.1, 3)
+    assert offer(1.5, 0.0, 4)
+    assert not offer(float("nan"), 0.0, 5)
+    assert best.epoch.item() == 4
+
+
+def test_flattening_and_viewing_are_inverse(learner):
+    start = start_of(learner, [0, 1])
+    layout = Layout.of(start)
+    views = layout.views(layout.flatten(start))
+    assert all(torch.equal(views[name], value) for name, value in start.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("penalty_growths", (0.9,)),
+        ("learning_rates", ()),
+        ("initial_penalty", 0.0),
+        ("confidence", 1.0),
+        ("warm_up_epochs", (-1,)),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_name(name, value):
+    with pytest.raises(InvalidInputError, match=f"'{name}' setting of TrainingSettings"):
+        TrainingSettings(**{name: value})
+
+
+class Anything(Constraints):
+    def violations(self, *arguments):
+        return super().violations(*arguments) * 0 - 1
+
+
+class Counting(RelaxedProblem):
+    """A problem that does something after so many evaluations."""
+
+    def __init__(self, *, after: int, **parts) -> None:
+        super().__init__(**parts)
+        object.__setattr__(self, "left", after)
+
+    def evaluate(self, *arguments) -> Evaluation:
+        object.__setattr__(self, "left", self.left - 1)
+        evaluation = super().evaluate(*arguments)
+        return self.act(evaluation) if self.left < 0 else evaluation
+
+
+class Dying(Counting):
+    def act(self, evaluation):
+        raise RuntimeError("died")
+
+
+class Interrupting(Counting):
+    def act(self, evaluation):
+        raise KeyboardInterrupt
+
+
+class Breaking(Counting):
+    """The first configuration has an infinite NLL: once, or always if from the start."""
+
+    def __init__(self, *, after: int, **parts) -> None:
+        super().__init__(after=after, **parts)
+        object.__setattr__(self, "always", after == 0)
+
+    def act(self, evaluation):
+        if self.left < -1 and not self.always:
+            return evaluation
+        factor = torch.ones_like(evaluation.nll)
+        factor[0] = torch.inf
+        return evaluation._replace(nll=evaluation.nll * factor)

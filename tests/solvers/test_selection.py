@@ -1,0 +1,47 @@
+import pytest
+
+from ucad.errors import InvalidInputError
+from ucad.simulate import paper_problem
+from ucad.solvers.selection import Candidate, advice_for, best_candidate, best_result
+from ucad.solvers.status import FitResult, FitStatus
+
+
+def result(nll: float, violations: dict[str, float]) -> FitResult:
+    scm = paper_problem("b", "16-3", seed=0, n_samples=200).scm
+    feasible = not violations
+    status = FitStatus(converged=True, feasible=feasible, reason="Done.", violations=violations)
+    return FitResult(scm, status, nll)
+
+
+def test_the_feasible_run_with_the_lowest_nll_is_chosen():
+    runs = [Candidate(0.3, {}), Candidate(0.2, {}), Candidate(-1.0, {"acyclicity": 1e-3})]
+    assert best_candidate(runs) == 1
+
+
+def test_without_a_feasible_run_the_least_infeasible_one_is_chosen():
+    runs = [Candidate(0.1, {"sparsity": 0.2}), Candidate(0.9, {"sparsity": 0.05})]
+    assert best_candidate(runs) == 1
+
+
+def test_among_equally_likely_runs_the_sparser_one_is_chosen():
+    runs = [Candidate(0.3, {}, n_edges=9), Candidate(0.3004, {}, n_edges=7), Candidate(0.4, {})]
+    assert best_candidate(runs) == 0
+    assert best_candidate(runs, tie=1e-3) == 1
+
+
+def test_no_run_at_all_is_refused():
+    with pytest.raises(InvalidInputError, match="at least one"):
+        best_candidate([])
+
+
+def test_the_best_result_says_among_how_many_it_was_chosen():
+    chosen = best_result([result(0.5, {}), result(0.1, {"sparsity": 0.1}), result(0.4, {})])
+    assert chosen.validation_nll == 0.4
+    assert chosen.status.notes == ("Chosen among 3 runs, 2 of them feasible.",)
+
+
+def test_every_kind_of_violation_has_advice_and_none_has_none():
+    for name in ("acyclicity", "layer order of Z1", "in-anchor of Z2", "out-anchor of Z1"):
+        assert len(advice_for({name: 0.1})) == 2
+    assert "0.1" in advice_for({"sparsity": 0.1})[0]
+    assert advice_for({}) == ()
