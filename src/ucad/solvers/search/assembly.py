@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import BooleanMatrix
-from ucad.solvers.search.regression import ScoreBook
+from ucad._types import VariableSamples, WhichIntervened
+from ucad.solvers.search.causes import Causes
+from ucad.solvers.search.functions import Function
+from ucad.solvers.search.moments import additive_features, local_moments
+from ucad.solvers.search.regression import ScoreBook, Selection
 
-__all__ = ["Assembly", "Candidates", "assemble"]
+__all__ = ["Assembly", "Order", "assemble", "build_assembly"]
 
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Functions of the variables that may be factors.
-
-    Attributes:
-        values: one column a candidate, at unit root-mean-square gradient, so that blurring every
-            variable by s₀ blurs every candidate by s₀.
-        parents: the variables each candidate is a function of.
-        rank: how late a candidate comes in a known causal order, or None if no order is known.
-        barred: variables that cannot be children of a candidate, whatever the order.
-    """
-
-    values: Float[np.ndarray, "samples candidates"]
-    parents: Bool[np.ndarray, "variables candidates"]
-    rank: Float[np.ndarray, " candidates"] | None
-    barred: Bool[np.ndarray, "variables candidates"]
+Order: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,47 +31,111 @@ class Assembly:
     precedes all the factors x_j feeds.
 
     Attributes:
-        book: the scores of variables given candidates.
-        candidates: what to choose from.
+        functions: the candidates, each of unit variance.
+        values: their values, one column each.
+        book: the scores of variables given functions of the candidates' values.
+        n_functions: how many such functions each candidate has.
+        parents: the variables each candidate looks at.
+        barred: variables that cannot be children of a candidate, whatever the order.
+        rank: how late a candidate comes in a known causal order, or None if no order is known.
     """
 
+    functions: tuple[Function, ...]
+    values: Float[np.ndarray, "samples candidates"]
     book: ScoreBook
-    candidates: Candidates
+    n_functions: int
+    parents: Bool[np.ndarray, "variables candidates"]
+    barred: Bool[np.ndarray, "variables candidates"]
+    rank: Float[np.ndarray, " candidates"] | None
 
-    def allowed(self, order: tuple[int, ...]) -> Bool[np.ndarray, "variables candidates"]:
+    @cached_property
+    def explainable(self) -> Int[np.ndarray, " some"]:
+        """The variables that some candidate helps to predict."""
+        everything = np.repeat(~self.barred, self.n_functions, axis=1)
+        found = self.book.select(np.arange(len(everything)), everything)
+        return np.flatnonzero(found.selected.any(axis=1))
+
+    def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
         """Which chosen factors may have which variables as children."""
-        feeds = self.candidates.parents[:, order]
+        feeds = self.parents[:, order]
         place = np.arange(len(order))
         first = np.where(feeds, place, len(order)).min(axis=1, initial=len(order))
-        may = np.zeros(self.candidates.parents.shape, dtype=bool)
+        may = np.zeros(self.parents.shape, dtype=bool)
         may[:, order] = place[None, :] < first[:, None]
-        return may & ~self.candidates.barred
+        return may & ~self.barred
 
-    def score(self, order: tuple[int, ...]) -> float:
-        """The score of one ordered choice."""
-        may = self.allowed(order)
-        children = self.book.scores(np.arange(len(may)), may).sum()
-        return float(children - self.book.penalty * self.candidates.parents[:, order].sum())
+    def score(self, order: Order) -> float:
+        """The score of one ordered choice, up to a constant."""
+        may = np.repeat(self.allowed(order)[self.explainable], self.n_functions, axis=1)
+        children = self.book.scores(self.explainable, may).sum()
+        return float(children - self.book.penalty * self.parents[:, order].sum())
 
-    def insertions(self, order: tuple[int, ...], candidate: int) -> Iterable[tuple[int, ...]]:
+    def children(self, order: Order) -> Selection:
+        """The regressions of all variables on the chosen factors."""
+        may = np.repeat(self.allowed(order), self.n_functions, axis=1)
+        return self.book.select(np.arange(len(may)), may)
+
+    def insertions(self, order: Order, candidate: int) -> list[Order]:
         """The orders that arise when a candidate is added."""
-        rank = self.candidates.rank
-        if rank is None:
-            places: Iterable[int] = range(len(order) + 1)
+        if self.rank is None:
+            places = list(range(len(order) + 1))
         else:
-            places = [int(np.searchsorted(rank[list(order)], rank[candidate], side="right"))]
+            ranks = self.rank[list(order)]
+            places = [int(np.searchsorted(ranks, self.rank[candidate], side="right"))]
         return [(*order[:at], candidate, *order[at:]) for at in places]
 
-    def best(self, orders: Iterable[tuple[int, ...]]) -> tuple[float, tuple[int, ...]]:
+    def best(self, orders: Iterable[Order]) -> tuple[float, Order]:
         """The best of some orders, with its score; the first if several are."""
         return max(((self.score(order), order) for order in orders), key=lambda pair: pair[0])
 
 
-def assemble(assembly: Assembly, n_factors: int) -> tuple[int, ...]:
-    """Adds the best candidate m times, then replaces and reorders while the score rises."""
-    n_candidates = assembly.candidates.values.shape[1]
-    order: tuple[int, ...] = ()
-    for _ in range(min(n_factors, n_candidates)):
+def build_assembly(
+    functions: Sequence[Function],
+    x: VariableSamples,
+    is_intervened: WhichIntervened,
+    causes: Causes,
+    penalty: float,
+    *,
+    floor: float,
+    nonlinear: bool,
+) -> Assembly:
+    """Collects the moments of all candidates with all variables.
+
+    A candidate that does not change blurs by s₀ times its mean squared gradient when every
+    variable is blurred by s₀.
+    """
+    n_variables, n_candidates = x.shape[1], len(functions)
+    values = np.stack([f.values(x) for f in functions], axis=1)
+    slopes = np.array([(f.gradient(x) ** 2).sum(axis=1).mean() for f in functions])
+    features = additive_features(values, nonlinear)
+    flat = features.reshape(len(x), -1)
+    blur = np.repeat(floor * slopes, features.shape[2])
+    everything = [np.arange(flat.shape[1])] * n_variables
+    moments = local_moments(flat, x, is_intervened, everything, blur, floor)
+    parents = np.zeros((n_variables, n_candidates), dtype=bool)
+    for c, function in enumerate(functions):
+        parents[function.parents, c] = True
+    barred = parents | causes.known_before(parents)
+    rank = None
+    if causes.position is not None:
+        rank = np.array([causes.position[f.parents].max(initial=-1) for f in functions], float)
+        barred |= causes.position[:, None] <= rank[None, :]
+    return Assembly(
+        functions=tuple(functions),
+        values=values,
+        book=ScoreBook(moments, penalty),
+        n_functions=features.shape[2],
+        parents=parents,
+        barred=barred,
+        rank=rank,
+    )
+
+
+def assemble(assembly: Assembly, n_factors: int, start: Order = ()) -> Order:
+    """Adds the best candidate until there are m, then replaces and reorders while it helps."""
+    n_candidates = len(assembly.functions)
+    order = start
+    while len(order) < min(n_factors, n_candidates):
         free = [c for c in range(n_candidates) if c not in order]
         _, order = assembly.best(o for c in free for o in assembly.insertions(order, c))
     score = assembly.score(order)
@@ -93,15 +146,10 @@ def assemble(assembly: Assembly, n_factors: int) -> tuple[int, ...]:
         score, order = better, changed
 
 
-def _neighbours(assembly: Assembly, order: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
+def _neighbours(assembly: Assembly, order: Order) -> Iterable[Order]:
     """One factor moved, or replaced by a candidate that is not used."""
-    n_candidates = assembly.candidates.values.shape[1]
+    unused = [c for c in range(len(assembly.functions)) if c not in order]
     for slot, current in enumerate(order):
         rest = order[:slot] + order[slot + 1 :]
-        for c in (current, *(c for c in range(n_candidates) if c not in order)):
+        for c in (current, *unused):
             yield from assembly.insertions(rest, c)
-
-
-def dependent_pairs(A: BooleanMatrix) -> Int[np.ndarray, "pairs two"]:
-    """The pairs (cause, effect) of an adjacency matrix."""
-    return np.argwhere(A)
