@@ -20,6 +20,8 @@ __all__ = ["Assembly", "Order", "assemble", "build_assembly"]
 
 Order: TypeAlias = tuple[int, ...]
 
+NUMERICAL = 1e-7
+
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
@@ -101,15 +103,14 @@ def build_assembly(
 ) -> Assembly:
     """Collects the moments of all candidates with all variables.
 
-    A candidate that does not change blurs by s₀ times its mean squared gradient when every
-    variable is blurred by s₀.
+    Candidates are not blurred: directions are settled by now, and among exact models the number
+    of edges alone should count.
     """
     n_variables, n_candidates = x.shape[1], len(functions)
     values = np.stack([f.values(x) for f in functions], axis=1)
-    slopes = np.array([(f.gradient(x) ** 2).sum(axis=1).mean() for f in functions])
     features = additive_features(values, nonlinear)
     flat = features.reshape(len(x), -1)
-    blur = np.repeat(floor * slopes, features.shape[2])
+    blur = np.full(flat.shape[1], NUMERICAL)
     everything = [np.arange(flat.shape[1])] * n_variables
     moments = local_moments(flat, x, is_intervened, everything, blur, floor)
     parents = np.zeros((n_variables, n_candidates), dtype=bool)

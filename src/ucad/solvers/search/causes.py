@@ -19,6 +19,7 @@ __all__ = ["Causes", "find_causes", "parent_sets"]
 N_CANDIDATES = 64
 WEAK_EVIDENCE = 3.0
 CHUNK = 64
+NUMERICAL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def parent_sets(
     features = additive_features(data.x, nonlinear)
     width = features.shape[2]
     flat = features.reshape(data.n_samples, -1)
-    blur = np.full(flat.shape[1], floor)
+    blur = np.full(flat.shape[1], NUMERICAL)
     sets: list[Int[np.ndarray, " ..."]] = []
     scores = []
     for some in np.array_split(np.arange(data.n_variables), -(-data.n_variables // CHUNK)):
