@@ -20,8 +20,6 @@ __all__ = ["Assembly", "Order", "assemble", "build_assembly"]
 
 Order: TypeAlias = tuple[int, ...]
 
-NUMERICAL = 1e-7
-
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
@@ -110,9 +108,8 @@ def build_assembly(
     values = np.stack([f.values(x) for f in functions], axis=1)
     features = additive_features(values, nonlinear)
     flat = features.reshape(len(x), -1)
-    blur = np.full(flat.shape[1], NUMERICAL)
     everything = [np.arange(flat.shape[1])] * n_variables
-    moments = local_moments(flat, x, is_intervened, everything, blur, floor)
+    moments = local_moments(flat, x, is_intervened, everything, floor)
     parents = np.zeros((n_variables, n_candidates), dtype=bool)
     for c, function in enumerate(functions):
         parents[function.parents, c] = True

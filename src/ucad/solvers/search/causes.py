@@ -19,7 +19,6 @@ __all__ = ["Causes", "find_causes", "parent_sets"]
 N_CANDIDATES = 64
 WEAK_EVIDENCE = 3.0
 CHUNK = 64
-NUMERICAL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +72,8 @@ def find_causes(
         return Causes(_promising(data, seen & possible, floor), ancestors, None, never)
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
-    blur = np.full(data.n_variables, floor)
-    moments = local_moments(data.x, data.x, data.is_intervened, candidates, blur, floor)
-    position = search_order(moments, ancestors, penalty, ordering, seed)
+    moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
+    position = search_order(ScoreBook(moments, penalty, blur=floor), ancestors, ordering, seed)
     may_cause &= position[:, None] < position[None, :]
     return Causes(may_cause, ancestors, position, never)
 
@@ -92,14 +90,13 @@ def parent_sets(
     features = additive_features(data.x, nonlinear)
     width = features.shape[2]
     flat = features.reshape(data.n_samples, -1)
-    blur = np.full(flat.shape[1], NUMERICAL)
     sets: list[Int[np.ndarray, " ..."]] = []
     scores = []
     for some in np.array_split(np.arange(data.n_variables), -(-data.n_variables // CHUNK)):
         allowed = [np.flatnonzero(may_cause[:, j]) for j in some]
         columns = [(a[:, None] * width + np.arange(width)).reshape(-1) for a in allowed]
         moments = local_moments(
-            flat, data.x[:, some], data.is_intervened[:, some], columns, blur, floor
+            flat, data.x[:, some], data.is_intervened[:, some], columns, floor
         )
         found = ScoreBook(moments, penalty).select(np.arange(len(some)), moments.exists)
         scores.append(found.score)

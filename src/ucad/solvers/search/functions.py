@@ -13,6 +13,9 @@ from ucad._types import VariableSamples
 __all__ = ["Function", "FunctionConfig", "fit_function", "unit_variance"]
 
 
+TOLERANCE = 1e-3
+
+
 @dataclass(frozen=True, kw_only=True)
 class FunctionConfig:
     """How a function is fitted.
@@ -174,7 +177,7 @@ def _levenberg_marquardt(
                 hidden, residual, damping = trial_hidden, trial_residual, max(damping / 3, 1e-8)
                 break
             damping *= 4
-        if before - loss < 1e-4 * loss:
+        if before - loss < TOLERANCE * loss:
             break
     return at
 

@@ -1,4 +1,4 @@
-"""What every variable's regression needs to know of the data: blurred, masked second moments."""
+"""What every variable's regression needs to know of the data: masked second moments."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from ucad._types import VariableSamples, WhichIntervened
 __all__ = ["LocalMoments", "additive_features", "local_moments"]
 
 FREQUENCIES = (1.5, 3.0)
+NUMERICAL = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class LocalMoments:
     r"""For every target j the second moments of its candidate features and of x_j itself.
 
-    gram_j = Cov_{s : j not clamped in s}(φ_{c(j)}, x_j) + diag(blur)
+    gram_j = Cov_{s : j not clamped in s}(φ_{c(j)}, x_j) + s₀ for x_j
 
-    The blur is what isotropic measurement noise of variance s₀ would add. It keeps a
-    deterministic relation from being solved for any of its members, and log-likelihoods finite.
-    Memory O(n k²) for k candidates a target: no n × n × n array.
+    The floor s₀ keeps the log-likelihoods of deterministic relations finite. Memory O(n k²) for k candidates a target: no n × n × n array.
 
     Attributes:
         candidates: indices of the candidate features of every target.
@@ -57,12 +56,9 @@ def local_moments(
     x: VariableSamples,
     is_intervened: WhichIntervened,
     candidates: list[Int[np.ndarray, " ..."]],
-    blur: Float[np.ndarray, " features"],
     floor: float,
 ) -> LocalMoments:
     """Collects the moments of every target's candidates: the total minus the clamped samples.
-
-    The blur is the variance s₀ of every target, and what it adds to each of the features.
     O(N d²) once, then O(N^c_j k²) for target j, where N^c_j samples clamp it.
     """
     n_targets, n_features = x.shape[1], features.shape[1]
@@ -81,6 +77,6 @@ def local_moments(
         mean = (sums[columns] - clamped.sum(axis=0)) / counts[j]
         moment = (total[np.ix_(columns, columns)] - clamped.T @ clamped) / counts[j]
         gram[j] = moment - np.outer(mean, mean)
-    gram[:, np.arange(width), np.arange(width)] += np.where(exists, blur[index], 1.0)
+    gram[:, np.arange(width), np.arange(width)] += np.where(exists, NUMERICAL, 1.0)
     gram[:, width, width] += floor
     return LocalMoments(candidates=index, gram=gram, n_samples=counts, exists=exists)

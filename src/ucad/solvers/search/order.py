@@ -106,9 +106,8 @@ class OrderSearch:
 
 
 def search_order(
-    moments: LocalMoments,
+    book: ScoreBook,
     ancestors: BooleanMatrix,
-    penalty: float,
     config: OrderConfig,
     seed: int = 0,
 ) -> Int[np.ndarray, " variables"]:
@@ -119,7 +118,7 @@ def search_order(
     A sweep costs O(n k) regressions over k candidates, most of them already known.
     """
     rng = np.random.default_rng(seed)
-    search = OrderSearch(ScoreBook(moments, penalty), ancestors)
+    search = OrderSearch(book, ancestors)
     movable = _related(search)
     best = _climb(search, _initial(search), movable, rng)
     best_score = search.total(best)

@@ -48,9 +48,16 @@ class Selection(NamedTuple):
 
 
 def grow_shrink(
-    problems: Problems, penalty: float, required: Bool[np.ndarray, "problems k"] | None = None
+    problems: Problems,
+    penalty: float,
+    required: Bool[np.ndarray, "problems k"] | None = None,
+    blur: float = 0.0,
 ) -> Selection:
     """Adds the best feature while it gains more than `penalty`, then drops those worth less.
+
+    With a blur, what is chosen is scored as if every feature were measured with noise of that
+    variance, residual + blur · ‖β‖²: a deterministic relation then has a price in every direction
+    in which it can be solved.
 
     All problems advance together: one step is one column of a pivoted Cholesky factorisation in
     each. O(k p²) a problem with p features chosen.
@@ -63,7 +70,12 @@ def grow_shrink(
     if required is None:
         required = np.zeros_like(problems.allowed)
     picked = _grow(problems, penalty, required)
-    return _shrink(problems, penalty, picked, required)
+    found = _shrink(problems, penalty, picked, required)
+    if not blur:
+        return found
+    blurred = found.residual + blur * (found.coefficients**2).sum(axis=1)
+    half = problems.n_samples[problems.which] / 2
+    return found._replace(score=found.score - half * np.log(blurred / found.residual))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +85,12 @@ class ScoreBook:
     Attributes:
         moments: the candidates of every target and their moments.
         penalty: the price of a feature.
+        blur: the noise with which features are thought to be measured.
     """
 
     moments: LocalMoments
     penalty: float
+    blur: float = 0.0
     known: dict[tuple[int, bytes], float] = field(default_factory=dict)
 
     def scores(
@@ -97,7 +111,7 @@ class ScoreBook:
     ) -> Selection:
         """Returns what is chosen, besides the score."""
         problems = Problems(self.moments.gram, self.moments.n_samples, which, allowed)
-        return grow_shrink(problems, self.penalty)
+        return grow_shrink(problems, self.penalty, blur=self.blur)
 
 
 def _grow(
