@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,9 +17,12 @@ from ucad.solvers.search.functions import Function
 from ucad.solvers.search.moments import additive_features, local_moments
 from ucad.solvers.search.regression import ScoreBook, Selection
 
-__all__ = ["Assembly", "Order", "assemble", "build_assembly"]
+__all__ = ["Assembly", "Order", "assemble", "build_assembly", "escape"]
 
 Order: TypeAlias = tuple[int, ...]
+
+BATCH = 512
+ALIKE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +70,17 @@ class Assembly:
 
     def score(self, order: Order) -> float:
         """The score of one ordered choice, up to a constant."""
-        may = np.repeat(self.allowed(order)[self.explainable], self.n_functions, axis=1)
-        children = self.book.scores(self.explainable, may).sum()
-        return float(children - self.book.penalty * self.parents[:, order].sum())
+        return float(self.scores([order])[0])
+
+    def scores(self, orders: Sequence[Order]) -> Float[np.ndarray, " orders"]:
+        """The scores of many ordered choices, all new regressions in one batch."""
+        some = self.explainable
+        may = np.stack([self.allowed(order)[some] for order in orders])
+        wide = np.repeat(may.reshape(-1, may.shape[2]), self.n_functions, axis=1)
+        each = self.book.scores(np.tile(some, len(orders)), wide)
+        edges = [self.parents[:, order].sum() for order in orders]
+        total: Float[np.ndarray, " orders"] = each.reshape(len(orders), -1).sum(axis=1)
+        return total - self.book.penalty * np.array(edges)
 
     def children(self, order: Order) -> Selection:
         """The regressions of all variables on the chosen factors."""
@@ -86,7 +98,14 @@ class Assembly:
 
     def best(self, orders: Iterable[Order]) -> tuple[float, Order]:
         """The best of some orders, with its score; the first if several are."""
-        return max(((self.score(order), order) for order in orders), key=lambda pair: pair[0])
+        best, chosen = -np.inf, ()
+        left = iter(orders)
+        while batch := list(itertools.islice(left, BATCH)):
+            scores = self.scores(batch)
+            at = int(np.argmax(scores))
+            if scores[at] > best:
+                best, chosen = float(scores[at]), batch[at]
+        return best, chosen
 
 
 def build_assembly(
@@ -131,22 +150,45 @@ def build_assembly(
 
 def assemble(assembly: Assembly, n_factors: int, start: Order = ()) -> Order:
     """Adds the best candidate until there are m, then replaces and reorders while it helps."""
-    n_candidates = len(assembly.functions)
-    order = start
-    while len(order) < min(n_factors, n_candidates):
-        free = [c for c in range(n_candidates) if c not in order]
+    everything = frozenset(range(len(assembly.functions)))
+    return _climb(assembly, n_factors, start, everything)[1]
+
+
+def escape(assembly: Assembly, order: Order) -> Order:
+    """Does without each factor in turn, and all that resemble it, and keeps what is better.
+
+    Replacing one factor at a time cannot leave a choice in which one wrong factor forbids
+    another right one.
+    """
+    score = assembly.score(order)
+    alike = np.abs(np.corrcoef(assembly.values.T)) > ALIKE
+    best, chosen = score, order
+    for current in order:
+        allowed = frozenset(np.flatnonzero(~alike[current]).tolist()) | (set(order) - {current})
+        rest = tuple(c for c in order if c != current)
+        better, changed = _climb(assembly, len(order), rest, allowed)
+        if better > best + 1e-6:
+            best, chosen = better, changed
+    return chosen
+
+
+def _climb(
+    assembly: Assembly, n_factors: int, order: Order, allowed: frozenset[int]
+) -> tuple[float, Order]:
+    while len(order) < min(n_factors, len(allowed)):
+        free = sorted(allowed - set(order))
         _, order = assembly.best(o for c in free for o in assembly.insertions(order, c))
     score = assembly.score(order)
     while True:
-        better, changed = assembly.best([order, *_neighbours(assembly, order)])
+        better, changed = assembly.best([order, *_neighbours(assembly, order, allowed)])
         if better <= score + 1e-6:
-            return order
+            return score, order
         score, order = better, changed
 
 
-def _neighbours(assembly: Assembly, order: Order) -> Iterable[Order]:
+def _neighbours(assembly: Assembly, order: Order, allowed: frozenset[int]) -> Iterable[Order]:
     """One factor moved, or replaced by a candidate that is not used."""
-    unused = [c for c in range(len(assembly.functions)) if c not in order]
+    unused = sorted(allowed - set(order))
     for slot, current in enumerate(order):
         rest = order[:slot] + order[slot + 1 :]
         for c in (current, *unused):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import BooleanMatrix
+from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
 from ucad.solvers.search.moments import additive_features, local_moments
 from ucad.solvers.search.order import OrderConfig, search_order
@@ -85,26 +85,32 @@ def parent_sets(
     floor: float,
     *,
     nonlinear: bool,
+    targets: VariableSamples | None = None,
 ) -> tuple[list[Int[np.ndarray, " ..."]], Float[np.ndarray, " variables"]]:
-    """For every variable the parents that predict it, among those allowed, and their score."""
+    """For every variable the parents that predict it, among those allowed, and what they gain.
+
+    What is predicted is the variable itself, or what `targets` has in its place.
+    """
+    targets = data.x if targets is None else targets
     features = additive_features(data.x, nonlinear)
     width = features.shape[2]
     flat = features.reshape(data.n_samples, -1)
     sets: list[Int[np.ndarray, " ..."]] = []
-    scores = []
+    gains = []
     for some in np.array_split(np.arange(data.n_variables), -(-data.n_variables // CHUNK)):
         allowed = [np.flatnonzero(may_cause[:, j]) for j in some]
         columns = [(a[:, None] * width + np.arange(width)).reshape(-1) for a in allowed]
         moments = local_moments(
-            flat, data.x[:, some], data.is_intervened[:, some], columns, floor
+            flat, targets[:, some], data.is_intervened[:, some], columns, floor
         )
         found = ScoreBook(moments, penalty).select(np.arange(len(some)), moments.exists)
-        scores.append(found.score)
+        alone = np.log(moments.gram[:, -1, -1]) * moments.n_samples / 2
+        gains.append(found.score + alone)
         sets.extend(
             np.unique(moments.candidates[j][chosen] // width)
             for j, chosen in enumerate(found.selected)
         )
-    return sets, np.concatenate(scores)
+    return sets, np.concatenate(gains)
 
 
 def _promising(data: InterventionalData, possible: BooleanMatrix, floor: float) -> BooleanMatrix:

@@ -10,10 +10,18 @@ from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
 
-__all__ = ["Function", "FunctionConfig", "fit_function", "unit_variance"]
+__all__ = [
+    "Function",
+    "FunctionConfig",
+    "Regression",
+    "fit_function",
+    "fit_sparse_function",
+    "unit_variance",
+]
 
 
 TOLERANCE = 1e-3
+MAX_GROWTH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +33,25 @@ class FunctionConfig:
         n_steps: Levenberg–Marquardt steps at most.
         n_samples: samples used at most; a regular subset is taken of more.
         ridge: weight decay, relative to a target of variance 1.
+        floor: s₀, the error below which nothing is worth explaining.
     """
 
     hidden: int = 16
-    n_steps: int = 30
-    n_samples: int = 4000
+    n_steps: int = 25
+    n_samples: int = 3000
     ridge: float = 1e-6
+    floor: float = 1e-3
+
+
+class Regression(NamedTuple):
+    """What a function should be, and how much each sample counts."""
+
+    target: Float[np.ndarray, " samples"]
+    weights: Float[np.ndarray, " samples"]
 
 
 class _Weights(NamedTuple):
-    """w2 · tanh(w1 u + b1) + skip · u + b2."""
+    """w2 · tanh(w1 u + b1) + b2."""
 
     w1: Float[np.ndarray, "hidden inputs"]
     b1: Float[np.ndarray, " hidden"]
@@ -92,8 +109,7 @@ def unit_variance(function: Function, x: VariableSamples) -> Function:
 def fit_function(
     x: VariableSamples,
     parents: Int[np.ndarray, " inputs"],
-    target: Float[np.ndarray, " samples"],
-    weights: Float[np.ndarray, " samples"],
+    regression: Regression,
     config: FunctionConfig,
     *,
     start: Function | None = None,
@@ -104,6 +120,7 @@ def fit_function(
     Affine functions in closed form; others by Levenberg–Marquardt, whose step costs O(N P²) for P
     weights: some thirty steps do what many thousand of a first-order method do.
     """
+    target, weights = regression
     rows = np.flatnonzero(weights > 0)
     if config.hidden and len(rows) > config.n_samples:
         rows = rows[np.linspace(0, len(rows) - 1, config.n_samples).astype(np.int64)]
@@ -112,11 +129,92 @@ def fit_function(
     if not config.hidden or not len(parents):
         return _fit_affine(u, y, w, parents)
     if start is not None and start.w1 is not None and start.b1 is not None:
-        init = _Weights(start.w1, start.b1, start.w2, np.array([start.b2]))
+        init = _restart(start, parents)
     else:
         init = _random_start(u, y, w, config, seed)
     w1, b1, w2, b2 = _levenberg_marquardt(init, u, y, w, config)
     return Function(parents, w1, b1, w2, float(b2[0]))
+
+
+def fit_sparse_function(
+    x: VariableSamples,
+    regression: Regression,
+    parents: Int[np.ndarray, " inputs"],
+    allowed: Int[np.ndarray, " candidates"],
+    penalty: float,
+    config: FunctionConfig,
+    *,
+    start: Function | None = None,
+    seed: int = 0,
+) -> Function:
+    """Fits a function, adds parents that a score test finds missing, drops those of no use.
+
+    Additive screening overlooks a parent that only acts through another. The score test does not:
+    it asks whether the residual has a slope in the first-layer weights the parent would have.
+    """
+    fitted = fit_function(x, parents, regression, config, start=start, seed=seed)
+    if not config.hidden:
+        return fitted
+    for _ in range(MAX_GROWTH):
+        gains = _score_test(x, fitted, regression, allowed, config.floor)
+        best = gains.max(initial=0.0)
+        if best <= penalty + config.hidden / 2:
+            break
+        new = allowed[gains > max(best / 2, penalty + config.hidden / 2)]
+        fitted = fit_function(
+            x, np.union1d(fitted.parents, new), regression, config, start=fitted, seed=seed
+        )
+    price = _permutation_price(x, fitted, regression, config.floor)
+    if (price < penalty).any() and (price >= penalty).any():
+        kept = fitted.parents[price >= penalty]
+        fitted = fit_function(x, kept, regression, config, start=fitted, seed=seed)
+    return fitted
+
+
+def _score_test(
+    x: VariableSamples,
+    function: Function,
+    regression: Regression,
+    allowed: Int[np.ndarray, " candidates"],
+    floor: float,
+) -> Float[np.ndarray, " candidates"]:
+    """Nats that each variable would gain to first order as a further parent."""
+    assert function.w1 is not None
+    hidden = np.tanh(x[:, function.parents] @ function.w1.T + function.b1)
+    slope = (1 - hidden**2) * function.w2
+    residual = regression.target - function.values(x)
+    w = regression.weights / regression.weights.mean()
+    total = float((w * residual**2).sum()) + floor * len(x)
+    units = slope.shape[1]
+    b = (slope * (w * residual)[:, None]).T @ x[:, allowed]
+    pairs = (slope[:, :, None] * slope[:, None, :] * w[:, None, None]).reshape(len(x), -1)
+    gram = ((x[:, allowed] ** 2).T @ pairs).reshape(len(allowed), units, units)
+    size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / units
+    gram = gram + 1e-6 * size * np.eye(units)
+    explained = np.einsum("hi,ihg,gi->i", b, np.linalg.inv(gram), b)
+    share = np.clip(explained / total, 0.0, 1 - 1e-9)
+    share[np.isin(allowed, function.parents)] = 0.0
+    count = float((regression.weights > 0).sum())
+    gains: Float[np.ndarray, " candidates"] = -count / 2 * np.log1p(-share)
+    return gains
+
+
+def _permutation_price(
+    x: VariableSamples, function: Function, regression: Regression, floor: float
+) -> Float[np.ndarray, " inputs"]:
+    """Nats lost, at most, if a parent is taken away: its values are those of another sample."""
+    rows = np.flatnonzero(regression.weights > 0)
+    w = regression.weights[rows]
+    here = x[rows]
+    values = function.values(here)
+    error = np.average((regression.target[rows] - values) ** 2, weights=w)
+    lost = np.zeros(len(function.parents))
+    for at, parent in enumerate(function.parents):
+        other = here.copy()
+        other[:, parent] = np.roll(here[:, parent], len(rows) // 2 + 1)
+        lost[at] = np.average((function.values(other) - values) ** 2, weights=w) / 2
+    price: Float[np.ndarray, " inputs"] = len(rows) / 2 * np.log1p(lost / (error + floor))
+    return price
 
 
 def _fit_affine(
@@ -128,6 +226,16 @@ def _fit_affine(
     design = np.concatenate([u, np.ones((len(u), 1))], axis=1) * w[:, None]
     solution = np.linalg.lstsq(design, y * w, rcond=None)[0]
     return Function(parents, None, None, solution[:-1], float(solution[-1]))
+
+
+def _restart(start: Function, parents: Int[np.ndarray, " inputs"]) -> _Weights:
+    """The weights of a fitted function, with zeros for parents it did not have."""
+    assert start.w1 is not None
+    assert start.b1 is not None
+    w1 = np.zeros((len(start.w1), len(parents)))
+    both, new, old = np.intersect1d(parents, start.parents, return_indices=True)
+    w1[:, new] = start.w1[:, old]
+    return _Weights(w1, start.b1, start.w2, np.array([start.b2]))
 
 
 def _random_start(
@@ -177,7 +285,7 @@ def _levenberg_marquardt(
                 hidden, residual, damping = trial_hidden, trial_residual, max(damping / 3, 1e-8)
                 break
             damping *= 4
-        if before - loss < TOLERANCE * loss:
+        if before - loss < TOLERANCE * (loss + config.floor / 10):
             break
     return at
 

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
 from ucad.solvers.search.assembly import Assembly, Order
 from ucad.solvers.search.causes import Causes, parent_sets
-from ucad.solvers.search.functions import Function, FunctionConfig, fit_function, unit_variance
+from ucad.solvers.search.functions import (
+    Function,
+    FunctionConfig,
+    Regression,
+    fit_function,
+    fit_sparse_function,
+    unit_variance,
+)
 from ucad.solvers.search.moments import additive_features
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
 
 __all__ = ["Proposer"]
 
 INDEX_SHARE = 0.02
+N_BACKFITS = 3
+TWIN = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +51,7 @@ class Proposer:
     factor_fit: FunctionConfig
     variable_fit: FunctionConfig
     seed: int = 0
+    tried: set[tuple[int, int]] = field(default_factory=set)
 
     @property
     def nonlinear(self) -> bool:
@@ -51,46 +62,67 @@ class Proposer:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
 
         Lemma "Reading Q, R in A" for functions. Where no order is known, the parents are looked
-        for twice, with and without variables that nobody clamps: such a leaf is a perfect proxy
-        of its factor.
+        for again without variables that nobody clamps and without those of them that all but
+        equal the target, since such a leaf is a perfect proxy of its factor; and more freely where
+        nothing was found.
         """
         done = set()
-        for sets in self._parent_sets():
+        for may_cause in self._options():
+            sets, _ = parent_sets(
+                self.data, may_cause, self.penalty, self.floor, nonlinear=self.nonlinear
+            )
             for j, parents in enumerate(sets):
                 if len(parents) and (j, tuple(parents)) not in done:
                     done.add((j, tuple(parents)))
-                    yield from self._factors_of(self.data.x[:, j], parents, j)
+                    allowed = np.flatnonzero(may_cause[:, j])
+                    yield from self._factors_of(self.data.x[:, j], parents, allowed, j)
 
-    def _parent_sets(self) -> Iterator[list[Int[np.ndarray, " ..."]]]:
+    def _options(self) -> Iterator[BooleanMatrix]:
         may_cause = self.causes.may_cause
-        options = [may_cause]
+        yield may_cause
         if self.causes.position is None:
             clamped = ~self.causes.never_clamped[:, None]
+            twin = np.abs(np.corrcoef(self.data.x.T)) > TWIN
+            yield may_cause & (clamped | ~twin)
+            yield may_cause & clamped
             not_below = ~self.causes.ancestors.T & ~np.eye(len(may_cause), dtype=bool)
-            options += [may_cause & clamped, not_below & clamped]
-        for option in options:
-            sets, _ = parent_sets(
-                self.data, option, self.penalty, self.floor, nonlinear=self.nonlinear
-            )
-            yield sets
+            yield not_below & clamped & ~may_cause.any(axis=0)
 
     def _factors_of(
-        self, target: Float[np.ndarray, " samples"], parents: Int[np.ndarray, " ..."], j: int
-    ) -> Iterator[Function]:
-        weights = (~self.data.is_intervened[:, j]).astype(np.float64)
-        if self.variable_fit.hidden and not self.factor_fit.hidden:
-            yield from self._indices_of(target, parents, weights)
-            return
-        fitted = fit_function(
-            self.data.x, parents, target, weights, self.factor_fit, seed=self.seed
-        )
-        yield unit_variance(fitted, self.data.x)
-
-    def _indices_of(
         self,
         target: Float[np.ndarray, " samples"],
         parents: Int[np.ndarray, " ..."],
-        weights: Float[np.ndarray, " samples"],
+        allowed: Int[np.ndarray, " ..."],
+        j: int,
+    ) -> Iterator[Function]:
+        weights = (~self.data.is_intervened[:, j]).astype(np.float64)
+        regression = Regression(target, weights)
+        if self.variable_fit.hidden and not self.factor_fit.hidden:
+            yield from self._indices_of(regression, parents)
+        else:
+            yield self._fit(regression, parents, allowed)
+
+    def _fit(
+        self,
+        regression: Regression,
+        parents: Int[np.ndarray, " ..."],
+        allowed: Int[np.ndarray, " ..."],
+        start: Function | None = None,
+    ) -> Function:
+        fitted = fit_sparse_function(
+            self.data.x,
+            regression,
+            parents,
+            allowed,
+            self.penalty,
+            self.factor_fit,
+            start=start,
+            seed=self.seed,
+        )
+        return unit_variance(fitted, self.data.x)
+
+    def _indices_of(
+        self, regression: Regression, parents: Int[np.ndarray, " ..."]
     ) -> Iterator[Function]:
         """Directions along which a smooth function of `parents` changes, for linear factors.
 
@@ -98,9 +130,7 @@ class Proposer:
         their weights. E[∇f ∇fᵀ] has those directions as leading eigenvectors, and sparse vectors
         of their span are the factors themselves.
         """
-        smooth = fit_function(
-            self.data.x, parents, target, weights, self.variable_fit, seed=self.seed
-        )
+        smooth = fit_function(self.data.x, parents, regression, self.variable_fit, seed=self.seed)
         gradient = smooth.gradient(self.data.x)
         values, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
         leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]
@@ -122,7 +152,7 @@ class Proposer:
         for k in range(len(order)):
             yield from self._pooled(assembly, order, k, z, residual, slope, precision)
         yield from self._disentangled(assembly, order)
-        yield from self._missing(residual, children)
+        yield from self._missing(residual, len(order))
 
     def _pooled(
         self,
@@ -142,15 +172,14 @@ class Proposer:
         safe = np.maximum(weights, 1e-6 * weights.max())
         target = z[:, k] + (g * precision * residual).sum(axis=1) / safe
         allowed = self._possible_parents(assembly, order, k, np.abs(slope[k]).any(axis=0))
-        parents = self._select(target, weights, allowed)
-        if len(parents):
+        regression = Regression(target, weights)
+        parents = self._select(regression, allowed, nonlinear=self.factor_fit.hidden > 0)
+        if len(parents) and not self.factor_fit.hidden:
+            yield self._fit(regression, parents, allowed)
+        elif len(parents):
             current = assembly.functions[order[k]]
-            same = np.array_equal(parents, current.parents)
-            start = current if same else None
-            fitted = fit_function(
-                self.data.x, parents, target, weights, self.factor_fit, start=start, seed=self.seed
-            )
-            yield unit_variance(fitted, self.data.x)
+            parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
+            yield self._fit(regression, parents, allowed, start=current)
 
     def _possible_parents(
         self, assembly: Assembly, order: Order, k: int, is_child: Bool[np.ndarray, " variables"]
@@ -165,13 +194,11 @@ class Proposer:
         return np.flatnonzero(~later)
 
     def _select(
-        self,
-        target: Float[np.ndarray, " samples"],
-        weights: Float[np.ndarray, " samples"],
-        allowed: Int[np.ndarray, " ..."],
+        self, regression: Regression, allowed: Int[np.ndarray, " ..."], *, nonlinear: bool
     ) -> Int[np.ndarray, " ..."]:
         """Weighted grow–shrink of additive features of the allowed variables."""
-        features = additive_features(self.data.x[:, allowed], self.nonlinear)
+        target, weights = regression
+        features = additive_features(self.data.x[:, allowed], nonlinear)
         width = features.shape[2]
         both = np.concatenate([features.reshape(len(target), -1), target[:, None]], axis=1)
         share = weights / weights.sum()
@@ -185,35 +212,55 @@ class Proposer:
         return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
 
     def _disentangled(self, assembly: Assembly, order: Order) -> Iterator[Function]:
-        """z_k without what it shares with z_l, where both have parents in common.
+        """h(x) = z_k − c z_l without the parents that z_k and z_l share.
 
-        An anchor with two factors gives z_k + c z_l in place of z_k.
+        An anchor with two factors gives z_k + c z_l in place of z_k, and its children make up for
+        it. Here h and c are fitted in turn.
         """
-        everything = np.ones(self.data.n_samples)
         for k in order:
             for other in order:
                 shared = assembly.parents[:, k] & assembly.parents[:, other]
                 own = np.flatnonzero(assembly.parents[:, k] & ~shared)
-                if shared.any() and len(own):
-                    target = assembly.values[:, k]
-                    fitted = fit_function(
-                        self.data.x, own, target, everything, self.factor_fit, seed=self.seed
-                    )
-                    yield unit_variance(fitted, self.data.x)
+                pair = (id(assembly.functions[k]), id(assembly.functions[other]))
+                if shared.any() and len(own) and pair not in self.tried:
+                    self.tried.add(pair)
+                    yield self._remainder(assembly.values[:, k], assembly.values[:, other], own)
+
+    def _remainder(
+        self,
+        mixed: Float[np.ndarray, " samples"],
+        other: Float[np.ndarray, " samples"],
+        own: Int[np.ndarray, " ..."],
+    ) -> Function:
+        """The function h of some variables that best makes h + c · other."""
+        fitted: Function | None = None
+        rest = mixed
+        for _ in range(N_BACKFITS):
+            share = float(rest @ other / (other @ other))
+            regression = Regression(mixed - share * other, np.ones(len(mixed)))
+            fitted = fit_function(
+                self.data.x, own, regression, self.factor_fit, start=fitted, seed=self.seed
+            )
+            rest = mixed - fitted.values(self.data.x)
+        assert fitted is not None
+        return unit_variance(fitted, self.data.x)
 
     def _missing(
-        self, residual: Float[np.ndarray, "samples variables"], children: Selection
+        self, residual: Float[np.ndarray, "samples variables"], n_proposals: int
     ) -> Iterator[Function]:
-        """What is left of a variable, where low-level parents still predict it."""
-        for j in np.flatnonzero(self.causes.may_cause.any(axis=0)):
-            weights = (~self.data.is_intervened[:, j]).astype(np.float64)
-            if children.residual[j] < 2 * self.floor or not children.selected[j].any():
-                continue
-            parents = self._select(
-                residual[:, j], weights, np.flatnonzero(self.causes.may_cause[:, j])
-            )
-            if len(parents):
-                yield from self._factors_of(residual[:, j], parents, j)
+        """What is left of those variables of which low-level parents predict most that is left."""
+        sets, gains = parent_sets(
+            self.data,
+            self.causes.may_cause,
+            self.penalty,
+            self.floor,
+            nonlinear=self.nonlinear,
+            targets=residual,
+        )
+        for j in np.argsort(-gains, kind="stable")[:n_proposals]:
+            if len(sets[j]):
+                allowed = np.flatnonzero(self.causes.may_cause[:, j])
+                yield from self._factors_of(residual[:, j], sets[j], allowed, int(j))
 
 
 def _sparse_directions(
