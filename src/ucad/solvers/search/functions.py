@@ -16,6 +16,7 @@ __all__ = [
     "Regression",
     "fit_function",
     "fit_sparse_function",
+    "permutation_price",
     "unit_variance",
 ]
 
@@ -164,7 +165,7 @@ def fit_sparse_function(
         fitted = fit_function(
             x, np.union1d(fitted.parents, new), regression, config, start=fitted, seed=seed
         )
-    price = _permutation_price(x, fitted, regression, config.floor)
+    price = permutation_price(x, fitted, regression, config.floor)
     if (price < penalty).any() and (price >= penalty).any():
         kept = fitted.parents[price >= penalty]
         fitted = fit_function(x, kept, regression, config, start=fitted, seed=seed)
@@ -199,7 +200,7 @@ def _score_test(
     return gains
 
 
-def _permutation_price(
+def permutation_price(
     x: VariableSamples, function: Function, regression: Regression, floor: float
 ) -> Float[np.ndarray, " inputs"]:
     """Nats lost, at most, if a parent is taken away: its values are those of another sample."""
