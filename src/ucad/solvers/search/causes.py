@@ -14,7 +14,7 @@ from ucad.solvers.search.order import OrderConfig, search_order
 from ucad.solvers.search.regression import ScoreBook
 from ucad.solvers.search.screening import ScreeningConfig, screen
 
-__all__ = ["Causes", "find_causes", "parent_sets"]
+__all__ = ["N_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 
 N_CANDIDATES = 64
 WEAK_EVIDENCE = 3.0

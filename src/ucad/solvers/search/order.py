@@ -24,7 +24,7 @@ class OrderConfig:
         n_relocated: how many variables a restart throws.
     """
 
-    n_restarts: int = 10
+    n_restarts: int = 2
     n_relocated: int = 8
 
 
