@@ -9,10 +9,11 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import VariableSamples, WhichIntervened
 
-__all__ = ["LocalMoments", "additive_features", "local_moments"]
+__all__ = ["N_FUNCTIONS", "LocalMoments", "additive_features", "local_moments"]
 
 FREQUENCIES = (1.5, 3.0)
 NUMERICAL = 1e-7
+N_FUNCTIONS = 3 + len(FREQUENCIES)
 
 
 @dataclass(frozen=True, eq=False)

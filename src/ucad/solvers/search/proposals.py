@@ -57,8 +57,8 @@ class Proposer:
         equal the target, since such a leaf is a perfect proxy of its factor; and more freely where
         nothing was found.
         """
-        done = set()
-        for may_cause in self._options():
+        done: set[tuple[int, tuple[int, ...]]] = set()
+        for may_cause in self._options(done):
             sets, _ = self._parent_sets(may_cause, self.data.x)
             for j, parents in enumerate(sets):
                 if len(parents) and (j, tuple(parents)) not in done:
@@ -75,7 +75,8 @@ class Proposer:
         yield from self._disentangled(assembly, order)
         yield from self._missing(residual, len(order))
 
-    def _options(self) -> Iterator[BooleanMatrix]:
+    def _options(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
+        """Who may cause whom, in ever other ways; `done` fills up on the way."""
         may_cause = self.causes.may_cause
         yield may_cause
         if self.causes.position is None:
@@ -84,7 +85,9 @@ class Proposer:
             yield may_cause & (clamped | ~twin)
             yield may_cause & clamped
             not_below = ~self.causes.ancestors.T & ~np.eye(len(may_cause), dtype=bool)
-            yield not_below & clamped & ~may_cause.any(axis=0)
+            without = np.ones(len(may_cause), dtype=bool)
+            without[[j for j, _ in done]] = False
+            yield not_below & clamped & without
 
     def _parent_sets(
         self, may_cause: BooleanMatrix, targets: VariableSamples

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ucad._types import BooleanMatrix, VariableSamples, WhichIntervened
-from ucad.solvers.search.moments import additive_features
+from ucad.solvers.search.moments import N_FUNCTIONS, additive_features
 
 __all__ = ["ScreeningConfig", "dependence", "screen", "transitive_closure"]
 
@@ -28,29 +28,23 @@ class ScreeningConfig:
 
 
 def dependence(
-    x: VariableSamples, is_intervened: WhichIntervened, residual: VariableSamples
+    x: VariableSamples,
+    is_intervened: WhichIntervened,
+    residual: VariableSamples,
+    *,
+    nonlinear: bool,
 ) -> Float[np.ndarray, "clamped variables"]:
-    """T[v, j] = −N_vj/2 · log(1 − r²) of x_v and the residual of x_j where v is clamped and j not.
+    """T[v, j] = −N_vj/2 · log(1 − R²) of the residual of x_j on x_v, where v is clamped and j not.
 
-    x_v is set from outside there, so dependence means that v is an ancestor of j. All pairs are
-    sums over the samples that clamp v: O(N^c n) in all, for N^c pairs of a sample and a target.
+    x_v is set from outside there, so dependence means that v is an ancestor of j. If nonlinear,
+    functions of x_v are used as well, at the price of two nats each. O(N^c n) in all, for N^c
+    pairs of a sample and a target.
     """
-    n_variables = x.shape[1]
-    evidence = np.zeros((n_variables, n_variables))
-    for v in range(n_variables):
+    evidence = np.zeros((x.shape[1], x.shape[1]))
+    for v in np.flatnonzero(is_intervened.any(axis=0)):
         rows = is_intervened[:, v]
-        if not rows.any():
-            continue
-        free = ~is_intervened[rows]
-        count = np.maximum(free.sum(axis=0), 1)
-        cause = np.where(free, x[rows, v][:, None], 0.0)
-        effect = np.where(free, residual[rows], 0.0)
-        cause = np.where(free, cause - cause.sum(axis=0) / count, 0.0)
-        effect = np.where(free, effect - effect.sum(axis=0) / count, 0.0)
-        scale = (cause**2).sum(axis=0) * (effect**2).sum(axis=0)
-        r2 = (cause * effect).sum(axis=0) ** 2 / np.maximum(scale, 1e-12)
-        evidence[v] = -count / 2 * np.log1p(-np.minimum(r2, 1 - 1e-12))
-        evidence[v, v] = 0.0
+        evidence[v] = _evidence(x[rows, v], residual[rows], ~is_intervened[rows], nonlinear)
+    np.fill_diagonal(evidence, 0.0)
     return evidence
 
 
@@ -84,7 +78,7 @@ def screen(
     ancestors that do not depend on v; such a residual is independent of x_v, too, unless v causes
     j. The maximum over rounds is kept.
     """
-    evidence = dependence(x, is_intervened, x)
+    evidence = dependence(x, is_intervened, x, nonlinear=nonlinear)
     ancestors = _acyclic_closure(evidence, config.ancestor_evidence)
     for _ in range(config.n_rounds - 1):
         sharper = _residual_evidence(x, is_intervened, ancestors, nonlinear=nonlinear)
@@ -102,6 +96,7 @@ def _residual_evidence(
 ) -> Float[np.ndarray, "clamped variables"]:
     """T on residuals; variables v that leave j the same known ancestors share one regression."""
     features = additive_features(x, nonlinear)
+    clamped = is_intervened.any(axis=0)
     evidence = np.zeros(ancestors.shape)
     for j in np.flatnonzero(ancestors.any(axis=0)):
         usable = ancestors[:, j] & ~ancestors & ~np.eye(len(ancestors), dtype=bool)
@@ -112,8 +107,11 @@ def _residual_evidence(
             free = ~is_intervened[:, j]
             design = features[:, known].reshape(len(x), -1)
             residual = x[:, j] - _predict(design, x[:, j], free)
-            vs = np.flatnonzero(group.reshape(-1) == number)
-            evidence[vs, j] = _one_effect(x, is_intervened, vs, j, residual)
+            for v in np.flatnonzero((group.reshape(-1) == number) & clamped):
+                rows = is_intervened[:, v]
+                one = _evidence(x[rows, v], residual[rows, None], free[rows, None], nonlinear)
+                evidence[v, j] = one[0]
+    np.fill_diagonal(evidence, 0.0)
     return evidence
 
 
@@ -130,25 +128,29 @@ def _predict(
     return predicted
 
 
-def _one_effect(
-    x: VariableSamples,
-    is_intervened: WhichIntervened,
-    causes: np.ndarray,
-    j: int,
-    residual: Float[np.ndarray, " samples"],
-) -> Float[np.ndarray, " causes"]:
-    """T[v, j] for some v and one j."""
-    rows = is_intervened[:, causes] & ~is_intervened[:, [j]]
-    count = np.maximum(rows.sum(axis=0), 1)
-    cause = np.where(rows, x[:, causes], 0.0)
-    cause = np.where(rows, cause - cause.sum(axis=0) / count, 0.0)
-    effect = np.where(rows, residual[:, None], 0.0)
-    effect = np.where(rows, effect - effect.sum(axis=0) / count, 0.0)
-    scale = (cause**2).sum(axis=0) * (effect**2).sum(axis=0)
-    r2 = (cause * effect).sum(axis=0) ** 2 / np.maximum(scale, 1e-12)
-    evidence: Float[np.ndarray, " causes"] = -count / 2 * np.log1p(-np.minimum(r2, 1 - 1e-12))
-    evidence[causes == j] = 0.0
-    return evidence
+def _evidence(
+    cause: Float[np.ndarray, " samples"],
+    effect: Float[np.ndarray, "samples variables"],
+    free: Bool[np.ndarray, "samples variables"],
+    nonlinear: bool,
+) -> Float[np.ndarray, " variables"]:
+    """Nats by which functions of one variable predict others, each over its free samples."""
+    nats = np.zeros(effect.shape[1])
+    widths = (1, N_FUNCTIONS) if nonlinear else (1,)
+    count = np.maximum(free.sum(axis=0), 1)
+    y = np.where(free, effect, 0.0)
+    y = np.where(free, y - y.sum(axis=0) / count, 0.0)
+    total = np.maximum((y**2).sum(axis=0), 1e-12)
+    features = additive_features(cause[:, None], nonlinear)[:, 0]
+    for width in widths:
+        design = np.concatenate([features[:, :width], np.ones((len(cause), 1))], axis=1)
+        gram = np.einsum("si,sj,sk->kij", design, design, free.astype(float), optimize=True)
+        gram += 1e-6 * count[:, None, None] * np.eye(width + 1)
+        to = design.T @ y
+        explained = np.einsum("ik,kij,jk->k", to, np.linalg.inv(gram), to, optimize=True)
+        share = np.clip(explained / total, 0.0, 1 - 1e-12)
+        nats = np.maximum(nats, -count / 2 * np.log1p(-share) - 2 * (width - 1))
+    return nats
 
 
 def _acyclic_closure(evidence: Float[np.ndarray, "n n"], threshold: float) -> BooleanMatrix:

@@ -51,6 +51,7 @@ class SearchConfig:
         penalty_per_log_sample: an edge costs this many times log N nats.
         floor: s₀, the variance that no explanation goes below, at variables of variance 1.
         n_improvements: rounds of proposing better factors.
+        n_cycles: how often the jointly fitted factors are put back and bettered again.
         n_polish: rounds of joint fitting at the end.
         screening: how ancestors are read off interventions.
         ordering: how long orders of variables are searched.
@@ -63,6 +64,7 @@ class SearchConfig:
     penalty_per_log_sample: float = 2.0
     floor: float = 1e-3
     n_improvements: int = 8
+    n_cycles: int = 3
     n_polish: int = 4
     screening: ScreeningConfig = field(default_factory=ScreeningConfig)
     ordering: OrderConfig = field(default_factory=OrderConfig)
@@ -238,12 +240,23 @@ class SearchRun:
         assembly = self._assembly(pool, self.causes)
         order = escape(assembly, assemble(assembly, self.n_factors))
         yield "choice of factors", self._model(assembly, order)
-        for assembly, order in self._improve(proposer, pool, assembly, order, self.causes):
-            yield "better factors", self._model(assembly, order)
         final = _final_settings(settings, self.config)
+        for _ in range(self.config.n_cycles):
+            before = self.model.score
+            for assembly, order in self._improve(proposer, pool, assembly, order, self.causes):
+                yield "better factors", self._model(assembly, order)
+            yield "joint fit", polish(data, self.model, final, self.config.n_polish)
+            yield "pruning", prune(data, self.model, final)
+            if not settings.nonlinear or self.model.score <= before + settings.penalty:
+                break
+            assembly, order = self._reassembled(pool, self.causes)
         yield "joint fit", polish(data, self.model, final, self.config.n_polish)
-        yield "pruning", prune(data, self.model, final)
-        yield "joint fit", polish(data, self.model, final, self.config.n_polish)
+
+    def _reassembled(self, pool: list[Function], causes: Causes) -> tuple[Assembly, Order]:
+        """The jointly fitted factors, put back into the pool in their causal order."""
+        graph = FactorGraph(self.model.Q, self.model.R)
+        fitted = [self.model.factors[k] for k in graph.factor_order]
+        return self._assembly([*fitted, *pool], causes), tuple(range(len(fitted)))
 
     def _improve(
         self,
