@@ -45,11 +45,9 @@ def fit_status(
     )
 
 
-def undetermined(
-    data: InterventionalData, model: Model, causes: Causes | None
-) -> Iterator[str]:
+def undetermined(data: InterventionalData, model: Model, causes: Causes | None) -> Iterator[str]:
     """What no method could know from these data, one sentence each."""
-    never = ~data.is_intervened.any(axis=0)
+    never = ~np.any(data.is_intervened, axis=0)
     names = data.variable_names
     z = model.state(data)
     used = np.flatnonzero(model.Q.any(axis=0) & model.R.any(axis=0))

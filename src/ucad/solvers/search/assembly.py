@@ -11,11 +11,12 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import VariableSamples, WhichIntervened
+from ucad.data import InterventionalData
 from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.functions import Function
 from ucad.solvers.search.moments import additive_features, local_moments
 from ucad.solvers.search.regression import ScoreBook, Selection
+from ucad.solvers.search.settings import FitSettings
 
 __all__ = ["Assembly", "Order", "assemble", "build_assembly", "escape"]
 
@@ -57,7 +58,7 @@ class Assembly:
         """The variables that some candidate helps to predict."""
         everything = np.repeat(~self.barred, self.n_functions, axis=1)
         found = self.book.select(np.arange(len(everything)), everything)
-        return np.flatnonzero(found.selected.any(axis=1))
+        return np.flatnonzero(np.any(found.selected, axis=1))
 
     def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
         """Which chosen factors may have which variables as children."""
@@ -98,7 +99,8 @@ class Assembly:
 
     def best(self, orders: Iterable[Order]) -> tuple[float, Order]:
         """The best of some orders, with its score; the first if several are."""
-        best, chosen = -np.inf, ()
+        best = -np.inf
+        chosen: Order = ()
         left = iter(orders)
         while batch := list(itertools.islice(left, BATCH)):
             scores = self.scores(batch)
@@ -110,25 +112,22 @@ class Assembly:
 
 def build_assembly(
     functions: Sequence[Function],
-    x: VariableSamples,
-    is_intervened: WhichIntervened,
+    data: InterventionalData,
     causes: Causes,
-    penalty: float,
-    *,
-    floor: float,
-    nonlinear: bool,
+    settings: FitSettings,
 ) -> Assembly:
     """Collects the moments of all candidates with all variables.
 
     Candidates are not blurred: directions are settled by now, and among exact models the number
     of edges alone should count.
     """
-    n_variables, n_candidates = x.shape[1], len(functions)
+    x = data.x
+    n_variables, n_candidates = data.n_variables, len(functions)
     values = np.stack([f.values(x) for f in functions], axis=1)
-    features = additive_features(values, nonlinear)
+    features = additive_features(values, settings.variable_fit.hidden > 0)
     flat = features.reshape(len(x), -1)
     everything = [np.arange(flat.shape[1])] * n_variables
-    moments = local_moments(flat, x, is_intervened, everything, floor)
+    moments = local_moments(flat, x, data.is_intervened, everything, settings.floor)
     parents = np.zeros((n_variables, n_candidates), dtype=bool)
     for c, function in enumerate(functions):
         parents[function.parents, c] = True
@@ -140,7 +139,7 @@ def build_assembly(
     return Assembly(
         functions=tuple(functions),
         values=values,
-        book=ScoreBook(moments, penalty),
+        book=ScoreBook(moments, settings.penalty),
         n_functions=features.shape[2],
         parents=parents,
         barred=barred,

@@ -13,6 +13,7 @@ from ucad.solvers.search.moments import additive_features, local_moments
 from ucad.solvers.search.order import OrderConfig, search_order
 from ucad.solvers.search.regression import ScoreBook
 from ucad.solvers.search.screening import ScreeningConfig, screen
+from ucad.solvers.search.settings import FitSettings
 
 __all__ = ["N_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 
@@ -48,16 +49,14 @@ class Causes:
 
 def find_causes(
     data: InterventionalData,
-    *,
-    nonlinear: bool,
-    penalty: float,
-    floor: float,
+    settings: FitSettings,
     screening: ScreeningConfig,
     ordering: OrderConfig,
     seed: int,
 ) -> Causes:
     """Uses the layers if there are any; else the interventions; else, or if linear, an order."""
-    never = ~data.is_intervened.any(axis=0)
+    nonlinear, floor = settings.nonlinear, settings.floor
+    never = ~np.any(data.is_intervened, axis=0)
     nobody = np.zeros((data.n_variables, data.n_variables), dtype=bool)
     if data.layer_of is not None:
         position = np.asarray(data.layer_of)
@@ -73,7 +72,9 @@ def find_causes(
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
     moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
-    position = search_order(ScoreBook(moments, penalty, blur=floor), ancestors, ordering, seed)
+    position = search_order(
+        ScoreBook(moments, settings.penalty, blur=floor), ancestors, ordering, seed
+    )
     may_cause &= position[:, None] < position[None, :]
     return Causes(may_cause, ancestors, position, never)
 
@@ -81,18 +82,14 @@ def find_causes(
 def parent_sets(
     data: InterventionalData,
     may_cause: BooleanMatrix,
-    penalty: float,
-    floor: float,
-    *,
-    nonlinear: bool,
-    targets: VariableSamples | None = None,
+    settings: FitSettings,
+    targets: VariableSamples,
 ) -> tuple[list[Int[np.ndarray, " ..."]], Float[np.ndarray, " variables"]]:
     """For every variable the parents that predict it, among those allowed, and what they gain.
 
     What is predicted is the variable itself, or what `targets` has in its place.
     """
-    targets = data.x if targets is None else targets
-    features = additive_features(data.x, nonlinear)
+    features = additive_features(data.x, settings.nonlinear)
     width = features.shape[2]
     flat = features.reshape(data.n_samples, -1)
     sets: list[Int[np.ndarray, " ..."]] = []
@@ -101,9 +98,9 @@ def parent_sets(
         allowed = [np.flatnonzero(may_cause[:, j]) for j in some]
         columns = [(a[:, None] * width + np.arange(width)).reshape(-1) for a in allowed]
         moments = local_moments(
-            flat, targets[:, some], data.is_intervened[:, some], columns, floor
+            flat, targets[:, some], data.is_intervened[:, some], columns, settings.floor
         )
-        found = ScoreBook(moments, penalty).select(np.arange(len(some)), moments.exists)
+        found = ScoreBook(moments, settings.penalty).select(np.arange(len(some)), moments.exists)
         alone = np.log(moments.gram[:, -1, -1]) * moments.n_samples / 2
         gains.append(found.score + alone)
         sets.extend(

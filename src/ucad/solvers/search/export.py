@@ -27,9 +27,7 @@ def as_scm(model: Model, data: InterventionalData) -> FactorSCM:
     )
 
 
-def as_mechanism(
-    functions: Sequence[Function], n_inputs: int
-) -> LinearMechanism | MLPMechanism:
+def as_mechanism(functions: Sequence[Function], n_inputs: int) -> LinearMechanism | MLPMechanism:
     """All functions of one side as one mechanism: linear if every one is."""
     hidden = max((len(f.w1) for f in functions if f.w1 is not None), default=0)
     bias = torch.tensor([f.b2 for f in functions], dtype=torch.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ __all__ = [
     "Function",
     "FunctionConfig",
     "Regression",
+    "distinct",
     "fit_function",
     "fit_sparse_function",
     "permutation_price",
@@ -22,6 +24,7 @@ __all__ = [
 
 
 TOLERANCE = 1e-3
+SAME = 0.999
 MAX_GROWTH = 4
 
 
@@ -35,6 +38,8 @@ class FunctionConfig:
         n_samples: samples used at most; a regular subset is taken of more.
         ridge: weight decay, relative to a target of variance 1.
         floor: s₀, the error below which nothing is worth explaining.
+        penalty: nats that a parent must be worth.
+        seed: of the random start.
     """
 
     hidden: int = 16
@@ -42,6 +47,8 @@ class FunctionConfig:
     n_samples: int = 3000
     ridge: float = 1e-6
     floor: float = 1e-3
+    penalty: float = 20.0
+    seed: int = 0
 
 
 class Regression(NamedTuple):
@@ -107,6 +114,20 @@ def unit_variance(function: Function, x: VariableSamples) -> Function:
     return function.affine(scale, -scale * float(values.mean()))
 
 
+def distinct(functions: Iterable[Function], x: VariableSamples) -> list[Function]:
+    """Leaves out a function that has the parents and, all but exactly, the values of another."""
+    kept: dict[tuple[int, ...], list[tuple[Function, Float[np.ndarray, " samples"]]]] = {}
+    for function in functions:
+        values = function.values(x)
+        values = (values - values.mean()) / max(
+            float(np.linalg.norm(values - values.mean())), 1e-12
+        )
+        same = kept.setdefault(tuple(function.parents.tolist()), [])
+        if all(abs(float(values @ other)) < SAME for _, other in same):
+            same.append((function, values))
+    return [function for same in kept.values() for function, _ in same]
+
+
 def fit_function(
     x: VariableSamples,
     parents: Int[np.ndarray, " inputs"],
@@ -114,7 +135,6 @@ def fit_function(
     config: FunctionConfig,
     *,
     start: Function | None = None,
-    seed: int = 0,
 ) -> Function:
     """Minimises Σ_s weight_s (target_s − f(x_s))², from a given function if there is one.
 
@@ -132,43 +152,40 @@ def fit_function(
     if start is not None and start.w1 is not None and start.b1 is not None:
         init = _restart(start, parents)
     else:
-        init = _random_start(u, y, w, config, seed)
+        init = _random_start(u, y, w, config)
     w1, b1, w2, b2 = _levenberg_marquardt(init, u, y, w, config)
     return Function(parents, w1, b1, w2, float(b2[0]))
 
 
 def fit_sparse_function(
     x: VariableSamples,
-    regression: Regression,
     parents: Int[np.ndarray, " inputs"],
+    regression: Regression,
     allowed: Int[np.ndarray, " candidates"],
-    penalty: float,
     config: FunctionConfig,
     *,
     start: Function | None = None,
-    seed: int = 0,
 ) -> Function:
     """Fits a function, adds parents that a score test finds missing, drops those of no use.
 
     Additive screening overlooks a parent that only acts through another. The score test does not:
     it asks whether the residual has a slope in the first-layer weights the parent would have.
     """
-    fitted = fit_function(x, parents, regression, config, start=start, seed=seed)
+    fitted = fit_function(x, parents, regression, config, start=start)
     if not config.hidden:
         return fitted
+    enough = config.penalty + config.hidden / 2
     for _ in range(MAX_GROWTH):
         gains = _score_test(x, fitted, regression, allowed, config.floor)
         best = gains.max(initial=0.0)
-        if best <= penalty + config.hidden / 2:
+        if best <= enough:
             break
-        new = allowed[gains > max(best / 2, penalty + config.hidden / 2)]
-        fitted = fit_function(
-            x, np.union1d(fitted.parents, new), regression, config, start=fitted, seed=seed
-        )
+        wider = np.union1d(fitted.parents, allowed[gains > max(best / 2, enough)])
+        fitted = fit_function(x, wider, regression, config, start=fitted)
     price = permutation_price(x, fitted, regression, config.floor)
-    if (price < penalty).any() and (price >= penalty).any():
-        kept = fitted.parents[price >= penalty]
-        fitted = fit_function(x, kept, regression, config, start=fitted, seed=seed)
+    useful = price >= config.penalty
+    if useful.any() and not useful.all():
+        fitted = fit_function(x, fitted.parents[useful], regression, config, start=fitted)
     return fitted
 
 
@@ -234,7 +251,7 @@ def _restart(start: Function, parents: Int[np.ndarray, " inputs"]) -> _Weights:
     assert start.w1 is not None
     assert start.b1 is not None
     w1 = np.zeros((len(start.w1), len(parents)))
-    both, new, old = np.intersect1d(parents, start.parents, return_indices=True)
+    _, new, old = np.intersect1d(parents, start.parents, return_indices=True)
     w1[:, new] = start.w1[:, old]
     return _Weights(w1, start.b1, start.w2, np.array([start.b2]))
 
@@ -244,10 +261,9 @@ def _random_start(
     y: Float[np.ndarray, " samples"],
     w: Float[np.ndarray, " samples"],
     config: FunctionConfig,
-    seed: int,
 ) -> _Weights:
     """Random hidden units, and the output weights that suit them best."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(config.seed)
     w1 = rng.standard_normal((config.hidden, u.shape[1]))
     b1 = 0.1 * rng.standard_normal(config.hidden)
     design = np.concatenate([np.tanh(u @ w1.T + b1), np.ones((len(u), 1))], axis=1) * w[:, None]

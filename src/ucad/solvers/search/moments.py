@@ -22,7 +22,8 @@ class LocalMoments:
 
     gram_j = Cov_{s : j not clamped in s}(φ_{c(j)}, x_j) + s₀ for x_j
 
-    The floor s₀ keeps the log-likelihoods of deterministic relations finite. Memory O(n k²) for k candidates a target: no n × n × n array.
+    The floor s₀ keeps the log-likelihoods of deterministic relations finite. Memory O(n k²) for k
+    candidates a target: no n × n × n array.
 
     Attributes:
         candidates: indices of the candidate features of every target.
@@ -60,6 +61,7 @@ def local_moments(
     floor: float,
 ) -> LocalMoments:
     """Collects the moments of every target's candidates: the total minus the clamped samples.
+
     O(N d²) once, then O(N^c_j k²) for target j, where N^c_j samples clamp it.
     """
     n_targets, n_features = x.shape[1], features.shape[1]

@@ -176,6 +176,6 @@ def _related(search: OrderSearch) -> Int[np.ndarray, " movable"]:
     """The variables that predict, or are predicted by, some other."""
     moments = search.moments
     selected = search.book.select(np.arange(len(moments.gram)), moments.exists).selected
-    related = selected.any(axis=1)
+    related = np.any(selected, axis=1)
     related[moments.candidates[selected]] = True
     return np.flatnonzero(related)

@@ -20,8 +20,9 @@ from ucad.solvers.search.functions import (
     unit_variance,
 )
 from ucad.solvers.search.moments import additive_features
-from ucad.solvers.search.refinement import FitSettings, pseudo_target
+from ucad.solvers.search.refinement import pseudo_target
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
+from ucad.solvers.search.settings import FitSettings
 
 __all__ = ["Proposer"]
 
@@ -29,6 +30,7 @@ INDEX_SHARE = 0.02
 N_BACKFITS = 3
 TWIN = 0.95
 SPARSE = 0.05
+N_SPARSE = 3
 
 Variables = Int[np.ndarray, " ..."]
 
@@ -92,14 +94,7 @@ class Proposer:
     def _parent_sets(
         self, may_cause: BooleanMatrix, targets: VariableSamples
     ) -> tuple[list[Variables], Float[np.ndarray, " variables"]]:
-        return parent_sets(
-            self.data,
-            may_cause,
-            self.settings.penalty,
-            self.settings.floor,
-            nonlinear=self.settings.nonlinear,
-            targets=targets,
-        )
+        return parent_sets(self.data, may_cause, self.settings, targets)
 
     def _factors_of(
         self, target: Float[np.ndarray, " samples"], parents: Variables, allowed: Variables, j: int
@@ -118,9 +113,7 @@ class Proposer:
         their weights. E[∇f ∇fᵀ] has those directions as leading eigenvectors, and sparse vectors
         of their span are the factors themselves.
         """
-        smooth = fit_function(
-            self.data.x, parents, regression, self.settings.variable_fit, seed=self.settings.seed
-        )
+        smooth = fit_function(self.data.x, parents, regression, self.settings.variable_fit)
         gradient = smooth.gradient(self.data.x)
         values, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
         leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]
@@ -137,14 +130,7 @@ class Proposer:
         start: Function | None = None,
     ) -> Function:
         fitted = fit_sparse_function(
-            self.data.x,
-            regression,
-            parents,
-            allowed,
-            self.settings.penalty,
-            self.settings.factor_fit,
-            start=start,
-            seed=self.settings.seed,
+            self.data.x, parents, regression, allowed, self.settings.factor_fit, start=start
         )
         return unit_variance(fitted, self.data.x)
 
@@ -164,7 +150,8 @@ class Proposer:
         residual: VariableSamples,
     ) -> Iterator[Function]:
         """Factor k fitted to what all its children say of it, parents chosen anew."""
-        made = children.selected.reshape(len(residual.T), -1, assembly.n_functions).any(axis=2)
+        made = children.selected.reshape(len(residual.T), -1, assembly.n_functions)
+        made = np.any(made, axis=2)
         its = np.flatnonzero(made[:, order[k]])
         allowed = self._possible_parents(made, order, k)
         if not len(its) or not len(allowed):
@@ -248,12 +235,7 @@ class Proposer:
             share = float(rest @ other / (other @ other))
             regression = Regression(mixed - share * other, np.ones(len(mixed)))
             fitted = fit_function(
-                self.data.x,
-                own,
-                regression,
-                self.settings.factor_fit,
-                start=fitted,
-                seed=self.settings.seed,
+                self.data.x, own, regression, self.settings.factor_fit, start=fitted
             )
             rest = mixed - fitted.values(self.data.x)
         assert fitted is not None
@@ -271,17 +253,21 @@ class Proposer:
 def _sparse_directions(
     span: Float[np.ndarray, "inputs dimensions"],
 ) -> Iterator[Float[np.ndarray, " inputs"]]:
-    """The leading direction and, in a plane, the vectors that vanish on one input or more."""
+    """The leading direction and, in a plane, the sparsest of those that vanish on an input."""
     yield span[:, 0]
     if span.shape[1] < 2:
         return
+    directions = np.stack([span[:, 0] * row[1] - span[:, 1] * row[0] for row in span])
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    size = np.abs(directions)
+    zeros = (size < SPARSE * size.max(axis=1, keepdims=True)).sum(axis=1)
     seen: list[Float[np.ndarray, " inputs"]] = []
-    for row in span:
-        direction = span @ np.array([row[1], -row[0]])
-        size = np.linalg.norm(direction)
-        if size > 0 and all(abs(direction @ old) < TWIN * size for old in seen):
-            seen.append(direction / size)
+    for direction in directions[np.argsort(-zeros, kind="stable")]:
+        if all(abs(direction @ old) < TWIN for old in seen):
+            seen.append(direction)
             yield direction
+        if len(seen) == N_SPARSE:
+            return
 
 
 def _additive(

@@ -12,40 +12,16 @@ from ucad._types import FactorSamples, VariablesByFactors
 from ucad.data import InterventionalData
 from ucad.solvers.search.functions import (
     Function,
-    FunctionConfig,
     Regression,
     fit_function,
     permutation_price,
     unit_variance,
 )
+from ucad.solvers.search.settings import FitSettings
 
-__all__ = ["FitSettings", "Model", "fit_variables", "polish", "prune", "pseudo_target"]
+__all__ = ["Model", "fit_variables", "polish", "prune", "pseudo_target"]
 
 CHEAP = 100.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitSettings:
-    """What every stage of the search needs to know of the model class and the score.
-
-    Attributes:
-        factor_fit: how a factor is fitted; `hidden=0` if F_Z is linear.
-        variable_fit: how a variable is fitted; `hidden=0` if F_X is linear.
-        penalty: the price of an edge, in nats.
-        floor: s₀, the variance that no explanation goes below.
-        seed: of random starts.
-    """
-
-    factor_fit: FunctionConfig
-    variable_fit: FunctionConfig
-    penalty: float
-    floor: float
-    seed: int = 0
-
-    @property
-    def nonlinear(self) -> bool:
-        """Whether a variable may be a nonlinear function of its low-level parents."""
-        return bool(self.factor_fit.hidden or self.variable_fit.hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +76,6 @@ def fit_variables(
             regression,
             settings.variable_fit,
             start=None if start is None else start.variables[j],
-            seed=settings.seed,
         )
         variables.append(fitted)
         errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free[:, j]] ** 2)
@@ -125,9 +100,7 @@ def pseudo_target(
     return Regression(z + (slope * precision * residual).sum(axis=1) / safe, weights)
 
 
-def polish(
-    data: InterventionalData, model: Model, settings: FitSettings, n_rounds: int
-) -> Model:
+def polish(data: InterventionalData, model: Model, settings: FitSettings, n_rounds: int) -> Model:
     """Betters factors and variables in turn, at a fixed graph, while the score rises."""
     for _ in range(n_rounds):
         before = model.score
@@ -157,12 +130,7 @@ def _with_better_factor(
     precision = 1.0 / (model.errors[children] + settings.floor)
     regression = pseudo_target(z[:, k], slope, residual, precision)
     fitted = fit_function(
-        data.x,
-        model.factors[k].parents,
-        regression,
-        settings.factor_fit,
-        start=model.factors[k],
-        seed=settings.seed,
+        data.x, model.factors[k].parents, regression, settings.factor_fit, start=model.factors[k]
     )
     factors = list(model.factors)
     factors[k] = unit_variance(fitted, data.x)
@@ -187,10 +155,13 @@ def _refit_children(
             Regression(data.x[:, j], free.astype(np.float64)),
             settings.variable_fit,
             start=model.variables[j],
-            seed=settings.seed,
         )
         errors[j] = np.mean((data.x[:, j] - variables[j].values(z))[free] ** 2)
-    return _scored(data, replace(model, factors=tuple(factors), variables=tuple(variables), errors=errors), settings)
+    return _scored(
+        data,
+        replace(model, factors=tuple(factors), variables=tuple(variables), errors=errors),
+        settings,
+    )
 
 
 def _scored(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
@@ -209,9 +180,7 @@ def prune(data: InterventionalData, model: Model, settings: FitSettings) -> Mode
     return model
 
 
-def _prune_factor(
-    data: InterventionalData, model: Model, k: int, settings: FitSettings
-) -> Model:
+def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
     while len(model.factors[k].parents) > 1:
         function = model.factors[k]
         own = Regression(function.values(data.x), np.ones(data.n_samples))
@@ -220,9 +189,7 @@ def _prune_factor(
         if price[cheapest] > CHEAP * settings.penalty:
             break
         rest = np.delete(function.parents, cheapest)
-        fitted = fit_function(
-            data.x, rest, own, settings.factor_fit, start=function, seed=settings.seed
-        )
+        fitted = fit_function(data.x, rest, own, settings.factor_fit, start=function)
         factors = list(model.factors)
         factors[k] = unit_variance(fitted, data.x)
         children = np.flatnonzero(model.R[:, k])
@@ -233,16 +200,14 @@ def _prune_factor(
     return model
 
 
-def _prune_variable(
-    data: InterventionalData, model: Model, j: int, settings: FitSettings
-) -> Model:
+def _prune_variable(data: InterventionalData, model: Model, j: int, settings: FitSettings) -> Model:
     z = model.state(data)
     free = (~data.is_intervened[:, j]).astype(np.float64)
     regression = Regression(data.x[:, j], free)
     while len(model.variables[j].parents) > 1:
         price = permutation_price(z, model.variables[j], regression, settings.floor)
         rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
-        fitted = fit_function(z, rest, regression, settings.variable_fit, seed=settings.seed)
+        fitted = fit_function(z, rest, regression, settings.variable_fit)
         variables, errors = list(model.variables), model.errors.copy()
         variables[j] = fitted
         errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free > 0] ** 2)

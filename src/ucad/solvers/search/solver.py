@@ -20,11 +20,12 @@ from ucad.solvers.search.account import fit_status
 from ucad.solvers.search.assembly import Assembly, Order, assemble, build_assembly, escape
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.export import as_scm, parameter_count
-from ucad.solvers.search.functions import Function, FunctionConfig
+from ucad.solvers.search.functions import Function, FunctionConfig, distinct
 from ucad.solvers.search.order import OrderConfig
 from ucad.solvers.search.proposals import Proposer
-from ucad.solvers.search.refinement import FitSettings, Model, fit_variables, polish, prune
+from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
 from ucad.solvers.search.screening import ScreeningConfig
+from ucad.solvers.search.settings import FitSettings
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.status import FitResult
 
@@ -78,21 +79,19 @@ class SearchConfig:
             both = [Mechanisms.LINEAR, Mechanisms.MLP]
             return both if choice is Mechanisms.AUTO else [choice]
 
-        pairs = itertools.product(
-            options(self.factor_mechanism), options(self.variable_mechanism)
-        )
+        pairs = itertools.product(options(self.factor_mechanism), options(self.variable_mechanism))
         return [replace(self, factor_mechanism=z, variable_mechanism=x) for z, x in pairs]
 
     def settings(self, n_samples: int, seed: int) -> FitSettings:
         """The model class and the score, for a number of samples."""
-        fit = replace(self.fit, floor=self.floor)
+        penalty = self.penalty_per_log_sample * float(np.log(n_samples))
+        fit = replace(self.fit, floor=self.floor, penalty=penalty, seed=seed)
         affine = replace(fit, hidden=0)
         return FitSettings(
             factor_fit=fit if self.factor_mechanism is Mechanisms.MLP else affine,
             variable_fit=fit if self.variable_mechanism is Mechanisms.MLP else affine,
-            penalty=self.penalty_per_log_sample * float(np.log(n_samples)),
+            penalty=penalty,
             floor=self.floor,
-            seed=seed,
         )
 
 
@@ -223,17 +222,11 @@ class SearchRun:
     def _stages(self) -> Iterator[tuple[str, Model | None]]:
         data, settings = self.data, self.settings
         self.causes = find_causes(
-            data,
-            nonlinear=settings.nonlinear,
-            penalty=settings.penalty,
-            floor=settings.floor,
-            screening=self.config.screening,
-            ordering=self.config.ordering,
-            seed=self.seed,
+            data, settings, self.config.screening, self.config.ordering, self.seed
         )
         yield "who can cause whom", None
         proposer = Proposer(data, self.causes, settings)
-        pool = list(proposer.anchors())
+        pool = distinct(proposer.anchors(), data.x)
         yield f"{len(pool)} candidate factors", None
         if not pool:
             return
@@ -243,8 +236,8 @@ class SearchRun:
         final = _final_settings(settings, self.config)
         for _ in range(self.config.n_cycles):
             before = self.model.score
-            for assembly, order in self._improve(proposer, pool, assembly, order, self.causes):
-                yield "better factors", self._model(assembly, order)
+            better = self._improve(proposer, pool, assembly, order, self.causes)
+            yield from (("better factors", self._model(*choice)) for choice in better)
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
             if not settings.nonlinear or self.model.score <= before + settings.penalty:
@@ -270,8 +263,8 @@ class SearchRun:
         score = assembly.score(order)
         for _ in range(self.config.n_improvements):
             chosen = [assembly.functions[c] for c in order]
-            new = list(proposer.improvements(assembly, order))
-            wider = self._assembly([*chosen, *pool, *new], causes)
+            new = proposer.improvements(assembly, order)
+            wider = self._assembly([*chosen, *distinct([*pool, *new], self.data.x)], causes)
             again = assemble(wider, self.n_factors, tuple(range(len(order))))
             before, score = wider.score(tuple(range(len(order)))), wider.score(again)
             if score <= before + self.settings.penalty:
@@ -283,19 +276,11 @@ class SearchRun:
                 return
 
     def _assembly(self, functions: list[Function], causes: Causes) -> Assembly:
-        return build_assembly(
-            functions,
-            self.data.x,
-            self.data.is_intervened,
-            causes,
-            self.settings.penalty,
-            floor=self.settings.floor,
-            nonlinear=self.settings.variable_fit.hidden > 0,
-        )
+        return build_assembly(functions, self.data, causes, self.settings)
 
     def _model(self, assembly: Assembly, order: Order) -> Model:
         children = assembly.children(order).selected
-        made = children.reshape(len(children), -1, assembly.n_functions).any(axis=2)
+        made = np.any(children.reshape(len(children), -1, assembly.n_functions), axis=2)
         factors = [assembly.functions[c] for c in order]
         return fit_variables(self.data, factors, made[:, list(order)], self.settings)
 
@@ -323,12 +308,12 @@ class SearchRun:
             self.progress(ProgressEvent("search", len(self.trace), None, message))
 
 
-def _edges(assembly: Assembly, order: Order) -> tuple[frozenset[bytes], bytes]:
+def _edges(assembly: Assembly, order: Order) -> frozenset[bytes]:
     """The graph of a choice, whatever the order of its factors."""
     selected = assembly.children(order).selected
-    made = selected.reshape(len(selected), -1, assembly.n_functions).any(axis=2)
+    made = np.any(selected.reshape(len(selected), -1, assembly.n_functions), axis=2)
     both = np.concatenate([assembly.parents[:, order], made[:, list(order)]])
-    return frozenset(column.tobytes() for column in both.T), b""
+    return frozenset(column.tobytes() for column in both.T)
 
 
 def _final_settings(settings: FitSettings, config: SearchConfig) -> FitSettings:

@@ -8,7 +8,8 @@ from jaxtyping import Float, Int
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
 from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
-from ucad.solvers.search.refinement import FitSettings, Model, fit_variables
+from ucad.solvers.search.refinement import Model, fit_variables
+from ucad.solvers.search.settings import FitSettings
 
 __all__ = ["leading_direction", "model_of_graph"]
 
@@ -52,13 +53,11 @@ def _read_off(
         z = np.stack([f.values(data.x) for f in others], axis=1)
         some = np.arange(len(others))
         regression = Regression(target, weights)
-        shared = fit_function(z, some, regression, settings.variable_fit, seed=settings.seed)
+        shared = fit_function(z, some, regression, settings.variable_fit)
         target = target - shared.values(z)
     regression = Regression(target, weights)
     if settings.variable_fit.hidden and not settings.factor_fit.hidden:
-        smooth = fit_function(
-            data.x, parents, regression, settings.variable_fit, seed=settings.seed
-        )
+        smooth = fit_function(data.x, parents, regression, settings.variable_fit)
         return unit_variance(leading_direction(smooth.gradient(data.x), parents), data.x)
-    fitted = fit_function(data.x, parents, regression, settings.factor_fit, seed=settings.seed)
+    fitted = fit_function(data.x, parents, regression, settings.factor_fit)
     return unit_variance(fitted, data.x)
