@@ -13,6 +13,7 @@ from ucad.solvers.search.moments import LocalMoments
 __all__ = ["Problems", "ScoreBook", "Selection", "grow_shrink"]
 
 COLLINEAR = 1e-9
+BATCH = 4096
 
 
 class Problems(NamedTuple):
@@ -102,16 +103,32 @@ class ScoreBook:
         new = {key: at for at, key in enumerate(keys) if key not in self.known}
         if new:
             rows = np.fromiter(new.values(), dtype=np.int64)
-            found = self.select(which[rows], allowed[rows])
-            self.known.update(zip(new, found.score.tolist(), strict=True))
+            pieces = np.array_split(rows, -(-len(rows) // BATCH))
+            scores = [self.select(which[some], allowed[some]).score for some in pieces]
+            self.known.update(zip(new, np.concatenate(scores).tolist(), strict=True))
         return np.array([self.known[key] for key in keys])
 
     def select(
         self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems k"]
     ) -> Selection:
         """Returns what is chosen, besides the score."""
-        problems = Problems(self.moments.gram, self.moments.n_samples, which, allowed)
-        return grow_shrink(problems, self.penalty, blur=self.blur)
+        k = allowed.shape[1]
+        most = int(allowed.sum(axis=1).max(initial=0))
+        if 2 * most > k:
+            problems = Problems(self.moments.gram, self.moments.n_samples, which, allowed)
+            return grow_shrink(problems, self.penalty, blur=self.blur)
+        narrow = np.argsort(~allowed, axis=1, kind="stable")[:, :most]
+        columns = np.concatenate([narrow, np.full((len(which), 1), k)], axis=1)
+        gram = self.moments.gram[which[:, None, None], columns[:, :, None], columns[:, None, :]]
+        counts, own = self.moments.n_samples[which], np.arange(len(which))
+        few = Problems(gram, counts, own, np.take_along_axis(allowed, narrow, axis=1))
+        found = grow_shrink(few, self.penalty, blur=self.blur)
+        wide = Selection(
+            np.zeros(allowed.shape, dtype=bool), np.zeros(allowed.shape), *found[2:]
+        )
+        np.put_along_axis(wide.selected, narrow, found.selected, axis=1)
+        np.put_along_axis(wide.coefficients, narrow, found.coefficients, axis=1)
+        return wide
 
 
 def _grow(
@@ -124,7 +141,7 @@ def _grow(
     which, free = problems.which, problems.allowed | required
     must = required
     half = problems.n_samples[which] / 2
-    diagonal = problems.gram[which][:, np.arange(k + 1), np.arange(k + 1)]
+    diagonal = problems.gram[:, np.arange(k + 1), np.arange(k + 1)][which]
     variance, cross = diagonal.copy(), problems.gram[which, k]
     rows = np.zeros((n_problems, 0, k + 1))
     for step in range(k):
