@@ -19,6 +19,7 @@ __all__ = ["N_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 
 N_CANDIDATES = 64
 WEAK_EVIDENCE = 3.0
+FEW = 50
 CHUNK = 64
 
 
@@ -67,7 +68,7 @@ def find_causes(
         evidence, ancestors = screen(data.x, data.is_intervened, screening, nonlinear=nonlinear)
     possible = ~ancestors.T & ~np.eye(data.n_variables, dtype=bool)
     if nonlinear and not never.all():
-        seen = (evidence > WEAK_EVIDENCE) | never[:, None]
+        seen = (evidence > WEAK_EVIDENCE) | _untested(data)
         return Causes(_promising(data, seen & possible, floor), ancestors, None, never)
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
@@ -77,6 +78,13 @@ def find_causes(
     )
     may_cause &= position[:, None] < position[None, :]
     return Causes(may_cause, ancestors, position, never)
+
+
+def _untested(data: InterventionalData) -> BooleanMatrix:
+    """Pairs (i, j) with too few samples in which i is clamped and j is not."""
+    clamped = data.is_intervened.astype(np.float32)
+    untested: BooleanMatrix = clamped.T @ (1 - clamped) < FEW
+    return untested
 
 
 def parent_sets(

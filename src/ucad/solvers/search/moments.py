@@ -11,9 +11,9 @@ from ucad._types import VariableSamples, WhichIntervened
 
 __all__ = ["N_FUNCTIONS", "LocalMoments", "additive_features", "local_moments"]
 
-FREQUENCIES = (1.5, 3.0)
+SLOPES = (1.0, 2.0, 4.0)
 NUMERICAL = 1e-7
-N_FUNCTIONS = 3 + len(FREQUENCIES)
+N_FUNCTIONS = 3 + len(SLOPES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +41,18 @@ class LocalMoments:
 def additive_features(
     x: VariableSamples, nonlinear: bool
 ) -> Float[np.ndarray, "samples variables functions"]:
-    """Functions of one variable each, of variance near 1: x alone, or x, He₂, He₃ and two sines.
+    """Functions of one variable: x alone, or x, He₂, He₃ and three sigmoids tanh(x), (2x), (4x).
+
+    Between them they follow a random network of one input to a variance of some 1e-4.
 
     >>> additive_features(np.zeros((4, 3)), nonlinear=True).shape
-    (4, 3, 5)
+    (4, 3, 6)
     """
     if not nonlinear:
         return x[:, :, None]
     polynomials = [x, (x**2 - 1) / np.sqrt(2), (x**3 - 3 * x) / np.sqrt(6)]
-    sines = [np.sqrt(2) * np.sin(frequency * x) for frequency in FREQUENCIES]
-    return np.stack(polynomials + sines, axis=2)
+    sigmoids = [np.tanh(slope * x) for slope in SLOPES]
+    return np.stack(polynomials + sigmoids, axis=2)
 
 
 def local_moments(

@@ -12,6 +12,7 @@ from ucad._types import BooleanMatrix, FactorSamples, VariableSamples
 from ucad.data import InterventionalData
 from ucad.solvers.search.assembly import Assembly, Order
 from ucad.solvers.search.causes import N_CANDIDATES, Causes, parent_sets
+from ucad.solvers.search.disentangle import remainder
 from ucad.solvers.search.functions import (
     Function,
     Regression,
@@ -27,7 +28,6 @@ from ucad.solvers.search.settings import FitSettings
 __all__ = ["Proposer"]
 
 INDEX_SHARE = 0.02
-N_BACKFITS = 3
 TWIN = 0.95
 SPARSE = 0.05
 N_SPARSE = 3
@@ -210,8 +210,7 @@ class Proposer:
     def _disentangled(self, assembly: Assembly, order: Order) -> Iterator[Function]:
         """h(x) = z_k − c z_l without the parents that z_k and z_l share.
 
-        An anchor with two factors gives z_k + c z_l in place of z_k, and its children make up for
-        it. Here h and c are fitted in turn.
+        An anchor with two factors gives z_k + c z_l in place of z_k.
         """
         for k in order:
             for other in order:
@@ -220,26 +219,8 @@ class Proposer:
                 pair = (id(assembly.functions[k]), id(assembly.functions[other]))
                 if shared.any() and len(own) and pair not in self.tried:
                     self.tried.add(pair)
-                    yield self._remainder(assembly.values[:, k], assembly.values[:, other], own)
-
-    def _remainder(
-        self,
-        mixed: Float[np.ndarray, " samples"],
-        other: Float[np.ndarray, " samples"],
-        own: Variables,
-    ) -> Function:
-        """The function h of some variables that best makes h + c · other."""
-        fitted: Function | None = None
-        rest = mixed
-        for _ in range(N_BACKFITS):
-            share = float(rest @ other / (other @ other))
-            regression = Regression(mixed - share * other, np.ones(len(mixed)))
-            fitted = fit_function(
-                self.data.x, own, regression, self.settings.factor_fit, start=fitted
-            )
-            rest = mixed - fitted.values(self.data.x)
-        assert fitted is not None
-        return unit_variance(fitted, self.data.x)
+                    z, taken = assembly.values[:, k], assembly.values[:, other]
+                    yield remainder(self.data, z, taken, own, self.settings)
 
     def _missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
         """What is left of those variables of which low-level parents predict most that is left."""

@@ -123,9 +123,7 @@ class ScoreBook:
         counts, own = self.moments.n_samples[which], np.arange(len(which))
         few = Problems(gram, counts, own, np.take_along_axis(allowed, narrow, axis=1))
         found = grow_shrink(few, self.penalty, blur=self.blur)
-        wide = Selection(
-            np.zeros(allowed.shape, dtype=bool), np.zeros(allowed.shape), *found[2:]
-        )
+        wide = Selection(np.zeros(allowed.shape, dtype=bool), np.zeros(allowed.shape), *found[2:])
         np.put_along_axis(wide.selected, narrow, found.selected, axis=1)
         np.put_along_axis(wide.coefficients, narrow, found.coefficients, axis=1)
         return wide

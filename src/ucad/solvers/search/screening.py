@@ -12,6 +12,8 @@ from ucad.solvers.search.moments import N_FUNCTIONS, additive_features
 
 __all__ = ["ScreeningConfig", "dependence", "screen", "transitive_closure"]
 
+N_PRODUCTS = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScreeningConfig:
@@ -106,11 +108,14 @@ def _residual_evidence(
                 continue
             free = ~is_intervened[:, j]
             design = features[:, known].reshape(len(x), -1)
-            residual = x[:, j] - _predict(design, x[:, j], free)
+            left = x[:, [j]] - _predict(design, x[:, j], free)[:, None]
+            if nonlinear:
+                left = _with_products(left, x[:, known])
             for v in np.flatnonzero((group.reshape(-1) == number) & clamped):
                 rows = is_intervened[:, v]
-                one = _evidence(x[rows, v], residual[rows, None], free[rows, None], nonlinear)
-                evidence[v, j] = one[0]
+                each = np.repeat(free[rows, None], left.shape[1], axis=1)
+                nats = _evidence(x[rows, v], left[rows], each, nonlinear)
+                evidence[v, j] = nats.max() - np.log(left.shape[1])
     np.fill_diagonal(evidence, 0.0)
     return evidence
 
@@ -128,6 +133,20 @@ def _predict(
     return predicted
 
 
+def _with_products(
+    residual: Float[np.ndarray, "samples one"], known: Float[np.ndarray, "samples ancestors"]
+) -> Float[np.ndarray, "samples products"]:
+    """A residual e, and e·x_a and e·(x_a² − 1) of its strongest known ancestors a.
+
+    A cause that only acts through another leaves no trace in e itself; where v is set from outside
+    and causes nothing, all of these are independent of x_v.
+    """
+    strength = np.abs((np.abs(residual) - np.abs(residual).mean()).T @ known**2)[0]
+    strength += np.abs(residual.T @ known)[0]
+    some = known[:, np.argsort(-strength, kind="stable")[:N_PRODUCTS]]
+    return np.concatenate([residual, residual * some, residual * (some**2 - 1)], axis=1)
+
+
 def _evidence(
     cause: Float[np.ndarray, " samples"],
     effect: Float[np.ndarray, "samples variables"],
@@ -138,8 +157,8 @@ def _evidence(
     nats = np.zeros(effect.shape[1])
     widths = (1, N_FUNCTIONS) if nonlinear else (1,)
     count = np.maximum(free.sum(axis=0), 1)
-    y = np.where(free, effect, 0.0)
-    y = np.where(free, y - y.sum(axis=0) / count, 0.0)
+    y = _ranks(effect, free) if nonlinear else effect
+    y = np.where(free, y - np.where(free, y, 0.0).sum(axis=0) / count, 0.0)
     total = np.maximum((y**2).sum(axis=0), 1e-12)
     features = additive_features(cause[:, None], nonlinear)[:, 0]
     for width in widths:
@@ -151,6 +170,14 @@ def _evidence(
         share = np.clip(explained / total, 0.0, 1 - 1e-12)
         nats = np.maximum(nats, -count / 2 * np.log1p(-share) - 2 * (width - 1))
     return nats
+
+
+def _ranks(
+    values: Float[np.ndarray, "samples columns"], free: Bool[np.ndarray, "samples columns"]
+) -> Float[np.ndarray, "samples columns"]:
+    """Ranks among the free samples: products have heavy tails that pass for dependence."""
+    order = np.argsort(np.where(free, values, np.inf), axis=0, kind="stable")
+    return np.argsort(order, axis=0, kind="stable").astype(np.float64)
 
 
 def _acyclic_closure(evidence: Float[np.ndarray, "n n"], threshold: float) -> BooleanMatrix:

@@ -19,6 +19,7 @@ from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.search.account import fit_status
 from ucad.solvers.search.assembly import Assembly, Order, assemble, build_assembly, escape
 from ucad.solvers.search.causes import Causes, find_causes
+from ucad.solvers.search.disentangle import disentangle
 from ucad.solvers.search.export import as_scm, parameter_count
 from ucad.solvers.search.functions import Function, FunctionConfig, distinct
 from ucad.solvers.search.order import OrderConfig
@@ -240,6 +241,8 @@ class SearchRun:
             yield from (("better factors", self._model(*choice)) for choice in better)
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
+            if settings.variable_fit.hidden:
+                yield "disentangling", disentangle(data, self.model, final)
             if not settings.nonlinear or self.model.score <= before + settings.penalty:
                 break
             assembly, order = self._reassembled(pool, self.causes)
@@ -249,7 +252,8 @@ class SearchRun:
         """The jointly fitted factors, put back into the pool in their causal order."""
         graph = FactorGraph(self.model.Q, self.model.R)
         fitted = [self.model.factors[k] for k in graph.factor_order]
-        return self._assembly([*fitted, *pool], causes), tuple(range(len(fitted)))
+        assembly = self._assembly([*fitted, *pool], causes)
+        return assembly, escape(assembly, tuple(range(len(fitted))))
 
     def _improve(
         self,
