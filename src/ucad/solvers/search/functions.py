@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from ucad._types import VariableSamples
+from ucad._types import VariableSamples, WhichIntervened
 
 __all__ = [
     "Function",
@@ -18,6 +18,7 @@ __all__ = [
     "distinct",
     "fit_function",
     "fit_sparse_function",
+    "interventional_gains",
     "permutation_price",
     "unit_variance",
 ]
@@ -26,6 +27,9 @@ __all__ = [
 TOLERANCE = 1e-3
 SAME = 0.999
 MAX_GROWTH = 4
+N_LEADING = 2
+FEW_ROWS = 50
+WINSOR = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +219,47 @@ def _score_test(
     count = float((regression.weights > 0).sum())
     gains: Float[np.ndarray, " candidates"] = -count / 2 * np.log1p(-share)
     return gains
+
+
+def interventional_gains(
+    x: VariableSamples,
+    function: Function,
+    regression: Regression,
+    is_intervened: WhichIntervened,
+) -> Float[np.ndarray, " variables"]:
+    """The score test of every variable, over the samples that clamp it alone.
+
+    A sibling of the target predicts it, but not where the sibling is set from outside; a parent
+    does, even one that only acts through another: to first order, by its product with the slopes
+    of the hidden units, to second order by that of its square with the units themselves. Both are
+    reduced to their leading directions, each at a price of two nats.
+    """
+    gains = np.zeros(x.shape[1])
+    if function.w1 is None:
+        return gains
+    residual = regression.target - function.values(x)
+    hidden = np.tanh(x[:, function.parents] @ function.w1.T + function.b1)
+    slope = (1 - hidden**2) * function.w2
+    slopes, units = _leading(slope), _leading(hidden)
+    for i in np.setdiff1d(np.arange(x.shape[1]), function.parents):
+        rows = is_intervened[:, i] & (regression.weights > 0)
+        if rows.sum() < FEW_ROWS:
+            continue
+        own = x[rows, i][:, None]
+        design = np.hstack([slopes[rows] * own, units[rows] * (own**2 - 1), np.ones_like(own)])
+        y = residual[rows] - residual[rows].mean()
+        y = np.clip(y, -WINSOR * y.std(), WINSOR * y.std())
+        left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        nats = rows.sum() / 2 * np.log(max(y @ y, 1e-12) / max(left @ left, 1e-12))
+        gains[i] = nats - 4 * N_LEADING
+    return gains
+
+
+def _leading(columns: Float[np.ndarray, "samples columns"]) -> Float[np.ndarray, "samples few"]:
+    """The few leading principal directions of some columns."""
+    _, directions = np.linalg.eigh(columns.T @ columns)
+    few: Float[np.ndarray, "samples few"] = columns @ directions[:, -N_LEADING:]
+    return few
 
 
 def permutation_price(

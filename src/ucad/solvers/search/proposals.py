@@ -18,6 +18,7 @@ from ucad.solvers.search.functions import (
     Regression,
     fit_function,
     fit_sparse_function,
+    interventional_gains,
     unit_variance,
 )
 from ucad.solvers.search.moments import additive_features
@@ -28,6 +29,7 @@ from ucad.solvers.search.settings import FitSettings
 __all__ = ["Proposer"]
 
 INDEX_SHARE = 0.02
+HIDDEN_EVIDENCE = 6.0
 TWIN = 0.95
 SPARSE = 0.05
 N_SPARSE = 3
@@ -103,8 +105,23 @@ class Proposer:
         regression = Regression(target, weights)
         if self.settings.variable_fit.hidden and not self.settings.factor_fit.hidden:
             yield from self._indices_of(regression, parents)
-        else:
-            yield self._fit(regression, parents, allowed)
+            return
+        fitted = self._fit(regression, parents, allowed)
+        yield fitted
+        if self.causes.position is None:
+            yield from self._with_hidden_causes(regression, fitted, allowed, j)
+
+    def _with_hidden_causes(
+        self, regression: Regression, fitted: Function, allowed: Variables, j: int
+    ) -> Iterator[Function]:
+        """The function with parents that screening missed because they act through others."""
+        gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
+        gains[self.causes.ancestors[j]] = 0.0
+        gains[j] = 0.0
+        new = np.flatnonzero(gains > HIDDEN_EVIDENCE)
+        if len(new):
+            wider = np.union1d(fitted.parents, new)
+            yield self._fit(regression, wider, np.union1d(allowed, new), start=fitted)
 
     def _indices_of(self, regression: Regression, parents: Variables) -> Iterator[Function]:
         """Directions along which a smooth function of `parents` changes, for linear factors.
