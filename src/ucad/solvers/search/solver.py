@@ -241,7 +241,7 @@ class SearchRun:
             yield from (("better factors", self._model(*choice)) for choice in better)
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
-            if settings.variable_fit.hidden:
+            if settings.nonlinear:
                 yield "disentangling", disentangle(data, self.model, final)
             if not settings.nonlinear or self.model.score <= before + settings.penalty:
                 break
