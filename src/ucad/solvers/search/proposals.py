@@ -1,0 +1,291 @@
+"""Candidate factors: what a variable is a function of, and how to better the factors at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ucad._types import BooleanMatrix, FactorSamples, VariableSamples
+from ucad.data import InterventionalData
+from ucad.solvers.search.assembly import Assembly, Order
+from ucad.solvers.search.causes import N_CANDIDATES, Causes, parent_sets
+from ucad.solvers.search.disentangle import remainder
+from ucad.solvers.search.functions import (
+    Function,
+    Regression,
+    fit_function,
+    fit_sparse_function,
+    interventional_gains,
+    unit_variance,
+)
+from ucad.solvers.search.moments import additive_features
+from ucad.solvers.search.refinement import pseudo_target
+from ucad.solvers.search.regression import Problems, Selection, grow_shrink
+from ucad.solvers.search.settings import FitSettings
+
+__all__ = ["Proposer"]
+
+INDEX_SHARE = 0.02
+HIDDEN_EVIDENCE = 6.0
+TWIN = 0.95
+SPARSE = 0.05
+N_SPARSE = 3
+
+Variables = Int[np.ndarray, " ..."]
+
+
+@dataclass(frozen=True, eq=False)
+class Proposer:
+    """Makes candidate factors, all of unit variance.
+
+    Attributes:
+        data: the samples.
+        causes: who may cause whom.
+        settings: the model class and the score.
+        tried: pairs of factors that have been disentangled already.
+    """
+
+    data: InterventionalData
+    causes: Causes
+    settings: FitSettings
+    tried: set[tuple[int, int]] = field(default_factory=set)
+
+    def anchors(self) -> Iterator[Function]:
+        """E[x_j | parents] of every variable: for an out-anchor, its factor.
+
+        Lemma "Reading Q, R in A" for functions. Where no order is known, the parents are looked
+        for again without variables that nobody clamps and without those of them that all but
+        equal the target, since such a leaf is a perfect proxy of its factor; and more freely where
+        nothing was found.
+        """
+        done: set[tuple[int, tuple[int, ...]]] = set()
+        for may_cause in self._options(done):
+            sets, _ = self._parent_sets(may_cause, self.data.x)
+            for j, parents in enumerate(sets):
+                if len(parents) and (j, tuple(parents)) not in done:
+                    done.add((j, tuple(parents)))
+                    allowed = np.flatnonzero(may_cause[:, j])
+                    yield from self._factors_of(self.data.x[:, j], parents, allowed, j)
+
+    def improvements(self, assembly: Assembly, order: Order) -> Iterator[Function]:
+        """Better versions of the chosen factors, and factors that seem to be missing."""
+        children = assembly.children(order)
+        residual = self._residual(assembly, order, children)
+        for k in range(len(order)):
+            yield from self._pooled(assembly, order, k, children, residual)
+        yield from self._disentangled(assembly, order)
+        yield from self._missing(residual, len(order))
+
+    def _options(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
+        """Who may cause whom, in ever other ways; `done` fills up on the way."""
+        may_cause = self.causes.may_cause
+        yield may_cause
+        if self.causes.position is None:
+            clamped = ~self.causes.never_clamped[:, None]
+            twin = np.abs(np.corrcoef(self.data.x.T)) > TWIN
+            yield may_cause & (clamped | ~twin)
+            yield may_cause & clamped
+            not_below = ~self.causes.ancestors.T & ~np.eye(len(may_cause), dtype=bool)
+            without = np.ones(len(may_cause), dtype=bool)
+            without[[j for j, _ in done]] = False
+            yield not_below & clamped & without
+
+    def _parent_sets(
+        self, may_cause: BooleanMatrix, targets: VariableSamples
+    ) -> tuple[list[Variables], Float[np.ndarray, " variables"]]:
+        return parent_sets(self.data, may_cause, self.settings, targets)
+
+    def _factors_of(
+        self, target: Float[np.ndarray, " samples"], parents: Variables, allowed: Variables, j: int
+    ) -> Iterator[Function]:
+        weights = (~self.data.is_intervened[:, j]).astype(np.float64)
+        regression = Regression(target, weights)
+        if self.settings.variable_fit.hidden and not self.settings.factor_fit.hidden:
+            yield from self._indices_of(regression, parents)
+            return
+        fitted = self._fit(regression, parents, allowed)
+        yield fitted
+        if self.causes.position is None:
+            yield from self._with_hidden_causes(regression, fitted, allowed, j)
+
+    def _with_hidden_causes(
+        self, regression: Regression, fitted: Function, allowed: Variables, j: int
+    ) -> Iterator[Function]:
+        """The function with parents that screening missed because they act through others."""
+        gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
+        gains[self.causes.ancestors[j]] = 0.0
+        gains[j] = 0.0
+        new = np.flatnonzero(gains > HIDDEN_EVIDENCE)
+        if len(new):
+            wider = np.union1d(fitted.parents, new)
+            yield self._fit(regression, wider, np.union1d(allowed, new), start=fitted)
+
+    def _indices_of(self, regression: Regression, parents: Variables) -> Iterator[Function]:
+        """Directions along which a smooth function of `parents` changes, for linear factors.
+
+        If x_j = g(a·x), every gradient is a multiple of a; with several factors the gradients span
+        their weights. E[∇f ∇fᵀ] has those directions as leading eigenvectors, and sparse vectors
+        of their span are the factors themselves.
+        """
+        smooth = fit_function(self.data.x, parents, regression, self.settings.variable_fit)
+        gradient = smooth.gradient(self.data.x)
+        values, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
+        leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]
+        for direction in _sparse_directions(leading[:, :2]):
+            keep = np.abs(direction) > SPARSE * np.abs(direction).max()
+            linear = Function(parents[keep], None, None, direction[keep], 0.0)
+            yield unit_variance(linear, self.data.x)
+
+    def _fit(
+        self,
+        regression: Regression,
+        parents: Variables,
+        allowed: Variables,
+        start: Function | None = None,
+    ) -> Function:
+        fitted = fit_sparse_function(
+            self.data.x, parents, regression, allowed, self.settings.factor_fit, start=start
+        )
+        return unit_variance(fitted, self.data.x)
+
+    def _residual(self, assembly: Assembly, order: Order, children: Selection) -> VariableSamples:
+        """What the chosen factors leave of every variable; 0 where it is clamped."""
+        left = self.data.x - _additive(assembly.values, order, children, assembly.n_functions)
+        free = ~self.data.is_intervened
+        mean = (left * free).sum(axis=0) / np.maximum(free.sum(axis=0), 1)
+        return np.where(free, left - mean, 0.0)
+
+    def _pooled(
+        self,
+        assembly: Assembly,
+        order: Order,
+        k: int,
+        children: Selection,
+        residual: VariableSamples,
+    ) -> Iterator[Function]:
+        """Factor k fitted to what all its children say of it, parents chosen anew."""
+        made = children.selected.reshape(len(residual.T), -1, assembly.n_functions)
+        made = np.any(made, axis=2)
+        its = np.flatnonzero(made[:, order[k]])
+        allowed = self._possible_parents(made, order, k)
+        if not len(its) or not len(allowed):
+            return
+        z = assembly.values[:, order[k]]
+        slope = _slope(assembly, order[k], children, its) * ~self.data.is_intervened[:, its]
+        precision = 1.0 / children.residual[its]
+        regression = pseudo_target(z, slope, residual[:, its], precision)
+        current = assembly.functions[order[k]]
+        allowed = self._promising(regression, allowed, current.parents)
+        parents = self._select(regression, allowed)
+        if self.settings.factor_fit.hidden:
+            parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
+        if len(parents):
+            yield self._fit(regression, parents, allowed, start=current)
+
+    def _possible_parents(self, made: BooleanMatrix, order: Order, k: int) -> Variables:
+        """Variables that no factor from k on makes, and that no child of k precedes."""
+        is_child = made[:, order[k]]
+        if self.causes.position is not None:
+            first = self.causes.position[is_child].min(initial=np.iinfo(np.int64).max)
+            possible = self.causes.position < first
+        else:
+            made_later = made[:, list(order[k:])].any(axis=1)
+            possible = ~(made_later | self.causes.ancestors[is_child].any(axis=0))
+        return np.flatnonzero(possible)
+
+    def _promising(
+        self, regression: Regression, allowed: Variables, current: Variables
+    ) -> Variables:
+        """At most k of very many possible parents: the current ones and the most correlated."""
+        if len(allowed) <= N_CANDIDATES:
+            return allowed
+        x = self.data.x[:, allowed]
+        weighted = regression.weights * (regression.target - regression.target.mean())
+        strength = np.abs(weighted @ (x - x.mean(axis=0))) / x.std(axis=0)
+        strength[np.isin(allowed, current)] = np.inf
+        return np.sort(allowed[np.argsort(-strength, kind="stable")[:N_CANDIDATES]])
+
+    def _select(self, regression: Regression, allowed: Variables) -> Variables:
+        """Weighted grow–shrink of additive features of the allowed variables."""
+        target, weights = regression
+        features = additive_features(self.data.x[:, allowed], self.settings.factor_fit.hidden > 0)
+        width = features.shape[2]
+        both = np.concatenate([features.reshape(len(target), -1), target[:, None]], axis=1)
+        share = weights / weights.sum()
+        both = both - share @ both
+        gram = (both * share[:, None]).T @ both
+        gram[np.diag_indices_from(gram)] += self.settings.floor
+        count = np.array([float((weights > 0).sum())])
+        everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
+        one = Problems(gram[None], count, np.array([0]), everything)
+        found = grow_shrink(one, self.settings.penalty)
+        return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
+
+    def _disentangled(self, assembly: Assembly, order: Order) -> Iterator[Function]:
+        """h(x) = z_k − c z_l without the parents that z_k and z_l share.
+
+        An anchor with two factors gives z_k + c z_l in place of z_k.
+        """
+        for k in order:
+            for other in order:
+                shared = assembly.parents[:, k] & assembly.parents[:, other]
+                own = np.flatnonzero(assembly.parents[:, k] & ~shared)
+                pair = (id(assembly.functions[k]), id(assembly.functions[other]))
+                if shared.any() and len(own) and pair not in self.tried:
+                    self.tried.add(pair)
+                    z, taken = assembly.values[:, k], assembly.values[:, other]
+                    yield remainder(self.data, z, taken, own, self.settings)
+
+    def _missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
+        """What is left of those variables of which low-level parents predict most that is left."""
+        sets, gains = self._parent_sets(self.causes.may_cause, residual)
+        for j in np.argsort(-gains, kind="stable")[:n_proposals]:
+            if len(sets[j]):
+                allowed = np.flatnonzero(self.causes.may_cause[:, j])
+                yield from self._factors_of(residual[:, j], sets[j], allowed, int(j))
+
+
+def _sparse_directions(
+    span: Float[np.ndarray, "inputs dimensions"],
+) -> Iterator[Float[np.ndarray, " inputs"]]:
+    """The leading direction and, in a plane, the sparsest of those that vanish on an input."""
+    yield span[:, 0]
+    if span.shape[1] < 2:
+        return
+    directions = np.stack([span[:, 0] * row[1] - span[:, 1] * row[0] for row in span])
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    size = np.abs(directions)
+    zeros = (size < SPARSE * size.max(axis=1, keepdims=True)).sum(axis=1)
+    seen: list[Float[np.ndarray, " inputs"]] = []
+    for direction in directions[np.argsort(-zeros, kind="stable")]:
+        if all(abs(direction @ old) < TWIN for old in seen):
+            seen.append(direction)
+            yield direction
+        if len(seen) == N_SPARSE:
+            return
+
+
+def _additive(
+    values: FactorSamples, order: Order, children: Selection, n_functions: int
+) -> VariableSamples:
+    """What the additive regressions on the chosen factors predict of every variable."""
+    width = n_functions
+    chosen = [c * width + f for c in order for f in range(width)]
+    features = additive_features(values[:, order], width > 1).reshape(len(values), -1)
+    predicted: VariableSamples = features @ children.coefficients[:, chosen].T
+    return predicted
+
+
+def _slope(
+    assembly: Assembly, candidate: int, children: Selection, its: Variables
+) -> Float[np.ndarray, "samples children"]:
+    """The derivative of the predictions of some variables in one factor."""
+    width, step = assembly.n_functions, 1e-4
+    coefficients = children.coefficients[its, candidate * width : (candidate + 1) * width]
+    z = assembly.values[:, [candidate]]
+    ahead, behind = (additive_features(z + h, width > 1)[:, 0] for h in (step, -step))
+    slope: Float[np.ndarray, "samples children"] = (ahead - behind) @ coefficients.T / (2 * step)
+    return slope

@@ -1,0 +1,227 @@
+"""The whole f-SCM: fitted jointly for a given graph, scored, and pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ucad._types import FactorSamples, VariablesByFactors
+from ucad.data import InterventionalData
+from ucad.solvers.search.functions import (
+    Function,
+    Regression,
+    fit_function,
+    permutation_price,
+    unit_variance,
+)
+from ucad.solvers.search.settings import FitSettings
+
+__all__ = ["Model", "fit_variables", "polish", "prune", "pseudo_target"]
+
+CHEAP = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An f-SCM in the making.
+
+    score = −Σ_j N_j/2 · log(mse_j + s₀) − penalty · (|Q| + |R|)
+
+    Attributes:
+        factors: z_k as functions of the variables.
+        variables: x_j as functions of the factors; constant for a root.
+        errors: mse_j over the samples in which j is not clamped.
+        score: the penalised log-likelihood, higher is better.
+    """
+
+    factors: tuple[Function, ...]
+    variables: tuple[Function, ...]
+    errors: Float[np.ndarray, " variables"]
+    score: float
+
+    @property
+    def Q(self) -> VariablesByFactors:
+        """Which variable is a parent of which factor."""
+        return _incidence([f.parents for f in self.factors], len(self.variables)).T
+
+    @property
+    def R(self) -> VariablesByFactors:
+        """Which variable is a child of which factor."""
+        return _incidence([g.parents for g in self.variables], len(self.factors))
+
+    def state(self, data: InterventionalData) -> FactorSamples:
+        """The factors at every sample."""
+        return np.stack([f.values(data.x) for f in self.factors], axis=1)
+
+
+def fit_variables(
+    data: InterventionalData,
+    factors: Sequence[Function],
+    R: VariablesByFactors,
+    settings: FitSettings,
+    start: Model | None = None,
+) -> Model:
+    """Fits every variable to its factors and scores the whole."""
+    z = np.stack([f.values(data.x) for f in factors], axis=1)
+    free = ~data.is_intervened
+    variables, errors = [], np.zeros(data.n_variables)
+    for j in range(data.n_variables):
+        regression = Regression(data.x[:, j], free[:, j].astype(np.float64))
+        fitted = fit_function(
+            z,
+            np.flatnonzero(R[j]),
+            regression,
+            settings.variable_fit,
+            start=None if start is None else start.variables[j],
+        )
+        variables.append(fitted)
+        errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free[:, j]] ** 2)
+    edges = sum(len(f.parents) for f in factors) + int(R.sum())
+    fit = -(free.sum(axis=0) / 2 * np.log(errors + settings.floor)).sum()
+    return Model(tuple(factors), tuple(variables), errors, fit - settings.penalty * edges)
+
+
+def pseudo_target(
+    z: Float[np.ndarray, " samples"],
+    slope: Float[np.ndarray, "samples children"],
+    residual: Float[np.ndarray, "samples children"],
+    precision: Float[np.ndarray, " children"],
+) -> Regression:
+    """What the children of a factor say it should be, one Gauss–Newton step from what it is.
+
+    Minimising Σ_j p_j (e_j − g_j δ)² over the change δ of the factor in one sample gives
+    δ = Σ_j p_j g_j e_j / Σ_j p_j g_j², with the weight Σ_j p_j g_j². Clamped children have slope 0.
+    """
+    weights = (slope**2 * precision).sum(axis=1)
+    safe = np.maximum(weights, 1e-6 * weights.max(initial=1e-12))
+    return Regression(z + (slope * precision * residual).sum(axis=1) / safe, weights)
+
+
+def polish(data: InterventionalData, model: Model, settings: FitSettings, n_rounds: int) -> Model:
+    """Betters factors and variables in turn, at a fixed graph, while the score rises."""
+    for _ in range(n_rounds):
+        before = model.score
+        for k in range(len(model.factors)):
+            trial = _with_better_factor(data, model, k, settings)
+            if trial is not None and trial.score > model.score:
+                model = trial
+        if model.score - before < settings.penalty:
+            break
+    return model
+
+
+def _with_better_factor(
+    data: InterventionalData, model: Model, k: int, settings: FitSettings
+) -> Model | None:
+    z = model.state(data)
+    children = np.flatnonzero(model.R[:, k])
+    if not len(children) or not len(model.factors[k].parents):
+        return None
+    free = ~data.is_intervened[:, children]
+    residual, slope = np.zeros(free.shape), np.zeros(free.shape)
+    for at, j in enumerate(children):
+        function = model.variables[j]
+        residual[:, at] = data.x[:, j] - function.values(z)
+        column = int(np.flatnonzero(function.parents == k)[0])
+        slope[:, at] = function.gradient(z)[:, column] * free[:, at]
+    precision = 1.0 / (model.errors[children] + settings.floor)
+    regression = pseudo_target(z[:, k], slope, residual, precision)
+    fitted = fit_function(
+        data.x, model.factors[k].parents, regression, settings.factor_fit, start=model.factors[k]
+    )
+    factors = list(model.factors)
+    factors[k] = unit_variance(fitted, data.x)
+    return _refit_children(data, model, factors, children, settings)
+
+
+def _refit_children(
+    data: InterventionalData,
+    model: Model,
+    factors: list[Function],
+    children: Int[np.ndarray, " children"],
+    settings: FitSettings,
+) -> Model:
+    """The model with other factors, only the given variables being fitted again."""
+    z = np.stack([f.values(data.x) for f in factors], axis=1)
+    variables, errors = list(model.variables), model.errors.copy()
+    for j in children:
+        free = ~data.is_intervened[:, j]
+        variables[j] = fit_function(
+            z,
+            model.variables[j].parents,
+            Regression(data.x[:, j], free.astype(np.float64)),
+            settings.variable_fit,
+            start=model.variables[j],
+        )
+        errors[j] = np.mean((data.x[:, j] - variables[j].values(z))[free] ** 2)
+    return _scored(
+        data,
+        replace(model, factors=tuple(factors), variables=tuple(variables), errors=errors),
+        settings,
+    )
+
+
+def _scored(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
+    counts = (~data.is_intervened).sum(axis=0)
+    fit = -(counts / 2 * np.log(model.errors + settings.floor)).sum()
+    edges = sum(len(f.parents) for f in (*model.factors, *model.variables))
+    return replace(model, score=float(fit - settings.penalty * edges))
+
+
+def prune(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
+    """Takes edges away, the cheapest first, while the score of the refitted model rises."""
+    for k in range(len(model.factors)):
+        model = _prune_factor(data, model, k, settings)
+    for j in np.flatnonzero(model.R.sum(axis=1) > 1):
+        model = _prune_variable(data, model, int(j), settings)
+    return model
+
+
+def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
+    while len(model.factors[k].parents) > 1:
+        function = model.factors[k]
+        own = Regression(function.values(data.x), np.ones(data.n_samples))
+        price = permutation_price(data.x, function, own, settings.floor)
+        cheapest = int(np.argmin(price))
+        if price[cheapest] > CHEAP * settings.penalty:
+            break
+        rest = np.delete(function.parents, cheapest)
+        fitted = fit_function(data.x, rest, own, settings.factor_fit, start=function)
+        factors = list(model.factors)
+        factors[k] = unit_variance(fitted, data.x)
+        children = np.flatnonzero(model.R[:, k])
+        trial = _refit_children(data, model, factors, children, settings)
+        if trial.score <= model.score:
+            break
+        model = trial
+    return model
+
+
+def _prune_variable(data: InterventionalData, model: Model, j: int, settings: FitSettings) -> Model:
+    z = model.state(data)
+    free = (~data.is_intervened[:, j]).astype(np.float64)
+    regression = Regression(data.x[:, j], free)
+    while len(model.variables[j].parents) > 1:
+        price = permutation_price(z, model.variables[j], regression, settings.floor)
+        rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
+        fitted = fit_function(z, rest, regression, settings.variable_fit)
+        variables, errors = list(model.variables), model.errors.copy()
+        variables[j] = fitted
+        errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free > 0] ** 2)
+        trial = _scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
+        if trial.score <= model.score:
+            break
+        model = trial
+    return model
+
+
+def _incidence(
+    parents: Sequence[Int[np.ndarray, " ..."]], width: int
+) -> Bool[np.ndarray, "rows columns"]:
+    incidence = np.zeros((len(parents), width), dtype=bool)
+    for row, chosen in enumerate(parents):
+        incidence[row, chosen] = True
+    return incidence

@@ -1,0 +1,227 @@
+"""Which features predict a target: grow and shrink by BIC, many regressions in lock-step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ucad.solvers.search.moments import LocalMoments
+
+__all__ = ["Problems", "ScoreBook", "Selection", "grow_shrink"]
+
+COLLINEAR = 1e-9
+BATCH = 4096
+
+
+class Problems(NamedTuple):
+    """Many regressions, each over the moments of one target.
+
+    Attributes:
+        gram: the moments, the target's being the last row and column of each.
+        n_samples: how many samples each of the moments stands for.
+        which: for every problem, the row of `gram` it looks at.
+        allowed: for every problem, the features that may be used.
+    """
+
+    gram: Float[np.ndarray, "targets k+1 k+1"]
+    n_samples: Float[np.ndarray, " targets"]
+    which: Int[np.ndarray, " problems"]
+    allowed: Bool[np.ndarray, "problems k"]
+
+
+class Selection(NamedTuple):
+    """The features chosen, their coefficients, and how well they do.
+
+    Attributes:
+        selected: which features are used.
+        coefficients: their least-squares coefficients, 0 elsewhere.
+        residual: the variance left.
+        score: −N/2 · log(residual) − penalty · number of features; higher is better.
+    """
+
+    selected: Bool[np.ndarray, "problems k"]
+    coefficients: Float[np.ndarray, "problems k"]
+    residual: Float[np.ndarray, " problems"]
+    score: Float[np.ndarray, " problems"]
+
+
+def grow_shrink(
+    problems: Problems,
+    penalty: float,
+    required: Bool[np.ndarray, "problems k"] | None = None,
+    blur: float = 0.0,
+) -> Selection:
+    """Adds the best feature while it gains more than `penalty`, then drops those worth less.
+
+    With a blur, what is chosen is scored as if every feature were measured with noise of that
+    variance, residual + blur · ‖β‖²: a deterministic relation then has a price in every direction
+    in which it can be solved.
+
+    All problems advance together: one step is one column of a pivoted Cholesky factorisation in
+    each. O(k p²) a problem with p features chosen.
+
+    >>> gram = np.array([[[1.0, 0.0, 0.8], [0.0, 1.0, 0.1], [0.8, 0.1, 1.0]]])
+    >>> one = Problems(gram, np.array([100.0]), np.array([0]), np.ones((1, 2), dtype=bool))
+    >>> grow_shrink(one, penalty=3.0).selected
+    array([[ True, False]])
+    """
+    if required is None:
+        required = np.zeros_like(problems.allowed)
+    picked = _grow(problems, penalty, required)
+    found = _shrink(problems, penalty, picked, required)
+    if not blur:
+        return found
+    blurred = found.residual + blur * (found.coefficients**2).sum(axis=1)
+    half = problems.n_samples[problems.which] / 2
+    return found._replace(score=found.score - half * np.log(blurred / found.residual))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBook:
+    """The best score of a target given the candidates it may use, each looked up once.
+
+    Attributes:
+        moments: the candidates of every target and their moments.
+        penalty: the price of a feature.
+        blur: the noise with which features are thought to be measured.
+    """
+
+    moments: LocalMoments
+    penalty: float
+    blur: float = 0.0
+    known: dict[tuple[int, bytes], float] = field(default_factory=dict)
+
+    def scores(
+        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems k"]
+    ) -> Float[np.ndarray, " problems"]:
+        """Returns the score of target `which[b]` given the candidates `allowed[b]`."""
+        packed = np.packbits(allowed, axis=1)
+        keys = [(j, row.tobytes()) for j, row in zip(which.tolist(), packed, strict=True)]
+        new = {key: at for at, key in enumerate(keys) if key not in self.known}
+        if new:
+            rows = np.fromiter(new.values(), dtype=np.int64)
+            pieces = np.array_split(rows, -(-len(rows) // BATCH))
+            scores = [self.select(which[some], allowed[some]).score for some in pieces]
+            self.known.update(zip(new, np.concatenate(scores).tolist(), strict=True))
+        return np.array([self.known[key] for key in keys])
+
+    def select(
+        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems k"]
+    ) -> Selection:
+        """Returns what is chosen, besides the score."""
+        k = allowed.shape[1]
+        most = int(allowed.sum(axis=1).max(initial=0))
+        if 2 * most > k:
+            problems = Problems(self.moments.gram, self.moments.n_samples, which, allowed)
+            return grow_shrink(problems, self.penalty, blur=self.blur)
+        narrow = np.argsort(~allowed, axis=1, kind="stable")[:, :most]
+        columns = np.concatenate([narrow, np.full((len(which), 1), k)], axis=1)
+        gram = self.moments.gram[which[:, None, None], columns[:, :, None], columns[:, None, :]]
+        counts, own = self.moments.n_samples[which], np.arange(len(which))
+        few = Problems(gram, counts, own, np.take_along_axis(allowed, narrow, axis=1))
+        found = grow_shrink(few, self.penalty, blur=self.blur)
+        wide = Selection(np.zeros(allowed.shape, dtype=bool), np.zeros(allowed.shape), *found[2:])
+        np.put_along_axis(wide.selected, narrow, found.selected, axis=1)
+        np.put_along_axis(wide.coefficients, narrow, found.coefficients, axis=1)
+        return wide
+
+
+def _grow(
+    problems: Problems, penalty: float, required: Bool[np.ndarray, "problems k"]
+) -> Int[np.ndarray, "problems p"]:
+    """Forward selection; returns the chosen features in order, −1 where a problem had finished."""
+    n_problems, k = problems.allowed.shape
+    picked = np.full((n_problems, k), -1, dtype=np.int64)
+    alive = np.arange(n_problems)
+    which, free = problems.which, problems.allowed | required
+    must = required
+    half = problems.n_samples[which] / 2
+    diagonal = problems.gram[:, np.arange(k + 1), np.arange(k + 1)][which]
+    variance, cross = diagonal.copy(), problems.gram[which, k]
+    rows = np.zeros((n_problems, 0, k + 1))
+    for step in range(k):
+        share = cross[:, :k] ** 2 / (np.maximum(variance[:, :k], COLLINEAR) * variance[:, k:])
+        share = np.where(free & (variance[:, :k] > COLLINEAR * diagonal[:, :k]), share, -1.0)
+        best = np.argmax(share + 2.0 * must, axis=1)
+        top = np.take_along_axis(share, best[:, None], axis=1)[:, 0]
+        gain = -half * np.log1p(-np.clip(top, 0.0, 1 - 1e-12))
+        keep = (top >= 0) & ((gain > penalty) | must.any(axis=1))
+        if not keep.any():
+            return picked[:, :step]
+        alive, which, best, half = alive[keep], which[keep], best[keep], half[keep]
+        picked[alive, step] = best
+        free, must, diagonal, variance, cross, rows = (
+            part[keep] for part in (free, must, diagonal, variance, cross, rows)
+        )
+        this = np.arange(len(alive))
+        column = problems.gram[which, best]
+        column = column - np.einsum("bs,bsk->bk", rows[this, :, best], rows)
+        row = column / np.sqrt(np.maximum(column[this, best], COLLINEAR))[:, None]
+        rows = np.concatenate([rows, row[:, None]], axis=1)
+        variance = variance - row**2
+        cross = cross - row * row[:, k:]
+        free = free.copy()
+        free[this, best] = False
+        must = must & free
+    return picked
+
+
+def _shrink(
+    problems: Problems,
+    penalty: float,
+    picked: Int[np.ndarray, "problems p"],
+    required: Bool[np.ndarray, "problems k"],
+) -> Selection:
+    """Backward elimination by downdating the inverse Gram matrix of what was picked."""
+    n_problems, k = problems.allowed.shape
+    size = picked.shape[1]
+    present, this = picked >= 0, np.arange(n_problems)
+    half = problems.n_samples[problems.which] / 2
+    index = np.where(present, picked, k)
+    which = problems.which
+    gram = problems.gram[which[:, None, None], index[:, :, None], index[:, None, :]]
+    pair = present[:, :, None] & present[:, None, :]
+    inverse = np.linalg.inv(np.where(pair, gram, np.eye(size)))
+    to_target = np.where(present, problems.gram[which[:, None], index, k], 0.0)
+    beta = np.einsum("bpq,bq->bp", inverse, to_target)
+    residual = problems.gram[which, k, k] - (beta * to_target).sum(axis=1)
+    held = present & np.take_along_axis(required, np.minimum(index, k - 1), axis=1)
+    for _ in range(size):
+        spare = np.diagonal(inverse, axis1=1, axis2=2)
+        price = half[:, None] * np.log1p(beta**2 / (spare * residual[:, None]))
+        price = np.where(present & ~held, price, np.inf)
+        worst = np.argmin(price, axis=1)
+        drop = price[this, worst] < penalty
+        if not drop.any():
+            break
+        at, out = this[drop], worst[drop]
+        column, pivot, lost = inverse[at, :, out], inverse[at, out, out], beta[at, out]
+        residual[at] += lost**2 / pivot
+        beta[at] -= column * (lost / pivot)[:, None]
+        inverse[at] -= column[:, :, None] * column[:, None, :] / pivot[:, None, None]
+        inverse[at, out, out] = 1.0
+        present[at, out] = False
+        beta[at, out] = 0.0
+    return _selection(problems, picked, present, beta, residual, penalty)
+
+
+def _selection(
+    problems: Problems,
+    picked: Int[np.ndarray, "problems p"],
+    present: Bool[np.ndarray, "problems p"],
+    beta: Float[np.ndarray, "problems p"],
+    residual: Float[np.ndarray, " problems"],
+    penalty: float,
+) -> Selection:
+    selected = np.zeros(problems.allowed.shape, dtype=bool)
+    coefficients = np.zeros(problems.allowed.shape)
+    rows, columns = np.nonzero(present)
+    selected[rows, picked[rows, columns]] = True
+    coefficients[rows, picked[rows, columns]] = beta[rows, columns]
+    residual = np.maximum(residual, COLLINEAR)
+    half = problems.n_samples[problems.which] / 2
+    score = -half * np.log(residual) - penalty * selected.sum(axis=1)
+    return Selection(selected, coefficients, residual, score)

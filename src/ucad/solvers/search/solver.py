@@ -1,0 +1,348 @@
+"""`fit_search`: from data to a factor SCM by the theory of anchors."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+
+from ucad._types import Progress, ProgressEvent
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
+from ucad.graph import FactorGraph
+from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.search.account import fit_status
+from ucad.solvers.search.assembly import Assembly, Order, assemble, build_assembly, escape
+from ucad.solvers.search.causes import Causes, find_causes
+from ucad.solvers.search.disentangle import disentangle
+from ucad.solvers.search.export import as_scm, parameter_count
+from ucad.solvers.search.functions import Function, FunctionConfig, distinct
+from ucad.solvers.search.order import OrderConfig
+from ucad.solvers.search.proposals import Proposer
+from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
+from ucad.solvers.search.screening import ScreeningConfig
+from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.search.start import model_of_graph
+from ucad.solvers.status import FitResult
+
+__all__ = ["Mechanisms", "SearchConfig", "fit_search", "score_structure"]
+
+Row: TypeAlias = dict[str, float | int | str]
+
+
+class Mechanisms(Enum):
+    """What F_Z or F_X may be."""
+
+    LINEAR = "linear"
+    MLP = "mlp"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """All settings of the search.
+
+    Attributes:
+        factor_mechanism: the class of F_Z; `AUTO` tries both and keeps the lower BIC.
+        variable_mechanism: the class of F_X; `AUTO` tries both and keeps the lower BIC.
+        penalty_per_log_sample: an edge costs this many times log N nats.
+        floor: s₀, the variance that no explanation goes below, at variables of variance 1.
+        n_improvements: rounds of proposing better factors.
+        n_cycles: how often the jointly fitted factors are put back and bettered again.
+        n_polish: rounds of joint fitting at the end.
+        screening: how ancestors are read off interventions.
+        ordering: how long orders of variables are searched.
+        fit: how nonlinear functions are fitted on the way.
+        final_samples: samples used for the functions of the final model.
+    """
+
+    factor_mechanism: Mechanisms = Mechanisms.LINEAR
+    variable_mechanism: Mechanisms = Mechanisms.LINEAR
+    penalty_per_log_sample: float = 2.0
+    floor: float = 1e-3
+    n_improvements: int = 8
+    n_cycles: int = 3
+    n_polish: int = 4
+    screening: ScreeningConfig = field(default_factory=ScreeningConfig)
+    ordering: OrderConfig = field(default_factory=OrderConfig)
+    fit: FunctionConfig = field(default_factory=FunctionConfig)
+    final_samples: int = 8000
+
+    def classes(self) -> list[SearchConfig]:
+        """The configurations to try, `AUTO` written out, simple ones first."""
+
+        def options(choice: Mechanisms) -> list[Mechanisms]:
+            both = [Mechanisms.LINEAR, Mechanisms.MLP]
+            return both if choice is Mechanisms.AUTO else [choice]
+
+        pairs = itertools.product(options(self.factor_mechanism), options(self.variable_mechanism))
+        return [replace(self, factor_mechanism=z, variable_mechanism=x) for z, x in pairs]
+
+    def settings(self, n_samples: int, seed: int) -> FitSettings:
+        """The model class and the score, for a number of samples."""
+        penalty = self.penalty_per_log_sample * float(np.log(n_samples))
+        fit = replace(self.fit, floor=self.floor, penalty=penalty, seed=seed)
+        affine = replace(fit, hidden=0)
+        return FitSettings(
+            factor_fit=fit if self.factor_mechanism is Mechanisms.MLP else affine,
+            variable_fit=fit if self.variable_mechanism is Mechanisms.MLP else affine,
+            penalty=penalty,
+            floor=self.floor,
+        )
+
+
+def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
+    data: InterventionalData,
+    n_factors: int,
+    *,
+    config: SearchConfig | None = None,
+    validation: InterventionalData | None = None,
+    prior: PriorKnowledge | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> FitResult:
+    """Finds a factor SCM by regressions, anchors and an order over factors.
+
+    Who can cause whom → candidate factors → a choice of m of them under an order → better
+    candidates, chosen again, until none is → joint fit and pruning. Every move is accepted on
+    the penalised likelihood of the whole model.
+
+    Args:
+        data: what was measured, standardised (`data.standardised()`).
+        n_factors: how many factors to look for.
+        config: the settings.
+        validation: held-out data for the reported NLL; the data themselves if not given.
+        prior: edges known to be there or not.
+        seed: of everything random.
+        progress: told how far the search is.
+
+    Returns:
+        The model with its status and a trace of every stage. Ctrl-C ends the search with the best
+        model so far.
+    """
+    started = time.monotonic()
+    config = SearchConfig() if config is None else config
+    _check(data, n_factors, prior)
+    runs = []
+    for one in config.classes():
+        run = SearchRun(data, n_factors, one, seed, prior, progress, started)
+        run.go()
+        runs.append(run)
+        if run.interrupted:
+            break
+    best = min(runs, key=lambda run: run.bic())
+    held_out = data if validation is None else validation
+    scm = as_scm(best.model, data)
+    return FitResult(
+        scm,
+        fit_status(data, best.model, best.causes, interrupted=runs[-1].interrupted),
+        scm.nll(held_out.x, held_out.is_intervened),
+        tuple(row for run in runs for row in run.trace),
+        time.monotonic() - started,
+    )
+
+
+def score_structure(
+    data: InterventionalData,
+    graph: FactorGraph,
+    *,
+    config: SearchConfig | None = None,
+    validation: InterventionalData | None = None,
+    seed: int = 0,
+) -> FitResult:
+    """The ceiling: the same refinement, started from a given graph.
+
+    If its score (the last row of the history) is above that of a search, the search is at fault;
+    if it is below, the data do not tell.
+    """
+    started = time.monotonic()
+    config = (SearchConfig() if config is None else config).classes()[-1]
+    settings = config.settings(data.n_samples, seed)
+    model = model_of_graph(data, graph, settings)
+    final = _final_settings(settings, config)
+    model = polish(data, model, final, 2 * config.n_polish)
+    held_out = data if validation is None else validation
+    scm = as_scm(model, data)
+    trace: tuple[Row, ...] = ({"stage": "given graph", "score": model.score},)
+    return FitResult(
+        scm,
+        fit_status(data, model, None, interrupted=False),
+        scm.nll(held_out.x, held_out.is_intervened),
+        trace,
+        time.monotonic() - started,
+    )
+
+
+class SearchRun:
+    """One search in one model class; `model` is the best so far at any time."""
+
+    def __init__(  # noqa: PLR0913  (made in one place)
+        self,
+        data: InterventionalData,
+        n_factors: int,
+        config: SearchConfig,
+        seed: int,
+        prior: PriorKnowledge | None,
+        progress: Progress | None,
+        started: float,
+    ) -> None:
+        self.data, self.n_factors, self.config, self.seed = data, n_factors, config, seed
+        self.prior, self.progress, self.started = prior, progress, started
+        self.settings = config.settings(data.n_samples, seed)
+        self.causes: Causes | None = None
+        self.interrupted = False
+        self.trace: list[Row] = []
+        nothing = np.zeros((data.n_variables, n_factors), dtype=bool)
+        empty = np.array([], dtype=np.int64)
+        constants = [Function(empty, None, None, np.zeros(0), 0.0) for _ in range(n_factors)]
+        self.model = fit_variables(data, constants, nothing, self.settings)
+
+    def go(self) -> None:
+        """Runs all stages; an interruption leaves the best model so far."""
+        try:
+            for stage, model in self._stages():
+                if model is not None and model.score > self.model.score:
+                    self.model = model
+                self._tell(stage)
+            if self.prior is not None:
+                self._impose(self.prior)
+        except KeyboardInterrupt:
+            self.interrupted = True
+
+    def bic(self) -> float:
+        """−log-likelihood + ½ log N for each free parameter."""
+        counts = (~self.data.is_intervened).sum(axis=0)
+        fit = (counts / 2 * np.log(self.model.errors + self.settings.floor)).sum()
+        return float(fit + 0.5 * np.log(self.data.n_samples) * parameter_count(self.model))
+
+    def _stages(self) -> Iterator[tuple[str, Model | None]]:
+        data, settings = self.data, self.settings
+        self.causes = find_causes(
+            data, settings, self.config.screening, self.config.ordering, self.seed
+        )
+        yield "who can cause whom", None
+        proposer = Proposer(data, self.causes, settings)
+        pool = distinct(proposer.anchors(), data.x)
+        yield f"{len(pool)} candidate factors", None
+        if not pool:
+            return
+        assembly = self._assembly(pool, self.causes)
+        order = escape(assembly, assemble(assembly, self.n_factors))
+        yield "choice of factors", self._model(assembly, order)
+        final = _final_settings(settings, self.config)
+        for _ in range(self.config.n_cycles):
+            before = self.model.score
+            better = self._improve(proposer, pool, assembly, order, self.causes)
+            yield from (("better factors", self._model(*choice)) for choice in better)
+            yield "joint fit", polish(data, self.model, final, self.config.n_polish)
+            yield "pruning", prune(data, self.model, final)
+            if settings.nonlinear:
+                yield "disentangling", disentangle(data, self.model, final)
+            if not settings.nonlinear or self.model.score <= before + settings.penalty:
+                break
+            assembly, order = self._reassembled(pool, self.causes)
+        yield "joint fit", polish(data, self.model, final, self.config.n_polish)
+
+    def _reassembled(self, pool: list[Function], causes: Causes) -> tuple[Assembly, Order]:
+        """The jointly fitted factors, put back into the pool in their causal order."""
+        graph = FactorGraph(self.model.Q, self.model.R)
+        fitted = [self.model.factors[k] for k in graph.factor_order]
+        assembly = self._assembly([*fitted, *pool], causes)
+        return assembly, escape(assembly, tuple(range(len(fitted))))
+
+    def _improve(
+        self,
+        proposer: Proposer,
+        pool: list[Function],
+        assembly: Assembly,
+        order: Order,
+        causes: Causes,
+    ) -> Iterator[tuple[Assembly, Order]]:
+        """Adds better versions of the chosen factors to the pool and chooses again."""
+        score = assembly.score(order)
+        for _ in range(self.config.n_improvements):
+            chosen = [assembly.functions[c] for c in order]
+            new = proposer.improvements(assembly, order)
+            wider = self._assembly([*chosen, *distinct([*pool, *new], self.data.x)], causes)
+            again = assemble(wider, self.n_factors, tuple(range(len(order))))
+            before, score = wider.score(tuple(range(len(order)))), wider.score(again)
+            if score <= before + self.settings.penalty:
+                return
+            unchanged = _edges(assembly, order) == _edges(wider, again)
+            assembly, order = wider, again
+            yield assembly, order
+            if unchanged:
+                return
+
+    def _assembly(self, functions: list[Function], causes: Causes) -> Assembly:
+        return build_assembly(functions, self.data, causes, self.settings)
+
+    def _model(self, assembly: Assembly, order: Order) -> Model:
+        children = assembly.children(order).selected
+        made = np.any(children.reshape(len(children), -1, assembly.n_functions), axis=2)
+        factors = [assembly.functions[c] for c in order]
+        return fit_variables(self.data, factors, made[:, list(order)], self.settings)
+
+    def _impose(self, prior: PriorKnowledge) -> None:
+        """Puts the factors in the prior's order and its edges into the graph, and fits again."""
+        columns = prior.relabelling(self.model.Q, self.model.R)
+        Q, R = prior.imposed_on(self.model.Q[:, columns], self.model.R[:, columns])
+        model = model_of_graph(self.data, FactorGraph(Q, R), self.settings)
+        final = _final_settings(self.settings, self.config)
+        self.model = polish(self.data, model, final, self.config.n_polish)
+        self._tell("prior knowledge")
+
+    def _tell(self, stage: str) -> None:
+        row: Row = {
+            "stage": stage,
+            "factor_mechanism": self.config.factor_mechanism.value,
+            "variable_mechanism": self.config.variable_mechanism.value,
+            "score": self.model.score,
+            "n_edges": int(self.model.Q.sum() + self.model.R.sum()),
+            "seconds": time.monotonic() - self.started,
+        }
+        self.trace.append(row)
+        if self.progress is not None:
+            message = f"{stage}, score {self.model.score:.0f}"
+            self.progress(ProgressEvent("search", len(self.trace), None, message))
+
+
+def _edges(assembly: Assembly, order: Order) -> frozenset[bytes]:
+    """The graph of a choice, whatever the order of its factors."""
+    selected = assembly.children(order).selected
+    made = np.any(selected.reshape(len(selected), -1, assembly.n_functions), axis=2)
+    both = np.concatenate([assembly.parents[:, order], made[:, list(order)]])
+    return frozenset(column.tobytes() for column in both.T)
+
+
+def _final_settings(settings: FitSettings, config: SearchConfig) -> FitSettings:
+    """The same model class, fitted to more samples."""
+    return replace(
+        settings,
+        factor_fit=replace(settings.factor_fit, n_samples=config.final_samples),
+        variable_fit=replace(settings.variable_fit, n_samples=config.final_samples),
+    )
+
+
+def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | None) -> None:
+    if not 1 <= n_factors < data.n_variables:
+        raise InvalidInputError(
+            f"'n_factors' must be at least 1 and below the number of variables, "
+            f"{data.n_variables}. Got {n_factors} instead."
+        )
+    scale = data.x.std(axis=0)
+    if not ((scale > 0.2) & (scale < 5)).all():
+        raise InvalidInputError(
+            "The search wants standardised data. Got standard deviations from "
+            f"{scale.min():.3g} to {scale.max():.3g}. Use data.standardised()."
+        )
+    if prior is not None and prior.shape != (data.n_variables, n_factors):
+        raise InvalidInputError(
+            f"'prior' must be about {data.n_variables} variables and {n_factors} factors. "
+            f"Got {prior.shape} instead."
+        )
