@@ -188,7 +188,7 @@ def two_parents(graph: FactorGraph) -> Claim:
         if not few
         else f"Fewer than two parents: {listed(few)}. That observations alone determine the "
         "directions of the low-level graph may not be claimed; what interventions add is said "
-        "under 'directions'."
+        "in the answer on directions."
     )
     return Claim(
         "two_parents",
