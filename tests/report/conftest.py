@@ -10,9 +10,10 @@ import json
 import re
 import shutil
 import subprocess
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,15 @@ class Browser:
     def run(self, script: str, *arguments: object) -> Any:
         """Runs a script in the page and returns what it returns."""
         return self._send("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait_for(self, script: str, condition: Callable[[Any], bool]) -> Any:
+        """Runs a script until what it returns fulfils a condition; returns the last answer."""
+        for _ in range(100):
+            answer = self.run(script)
+            if condition(answer):
+                break
+            time.sleep(0.05)
+        return answer
 
     def click_at(self, x: float, y: float) -> None:
         """Moves the mouse to a place of the window and clicks."""

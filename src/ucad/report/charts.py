@@ -62,7 +62,7 @@ def heat_map(content: HeatMap, factor_order: Int[np.ndarray, " factors"], label:
         f'<svg class="heat" role="img" aria-label="{escape(label)}" width="{total:.0f}" '
         f'height="{height}" viewBox="0 0 {total:.0f} {height}">'
     ]
-    for row, k in enumerate(factor_order):
+    for row, k in enumerate(factor_order.tolist()):
         y = top + row * ROW
         name = content.factor_names[k]
         parts.append(
@@ -71,8 +71,8 @@ def heat_map(content: HeatMap, factor_order: Int[np.ndarray, " factors"], label:
             f'width="{width * len(columns):.1f}" height="{ROW - 2}"/>'
         )
         parts += [
-            _cell(content, i, k, (LABEL + at * width, y + 1, width), largest)
-            for at, i in enumerate(columns)
+            _cell(content, i, k, (LABEL + at * width, y + 1.0, width), largest)
+            for at, i in enumerate(columns.tolist())
             if content.edges[i, k]
         ]
     if labelled:
@@ -94,8 +94,9 @@ def _cell(content: HeatMap, i: int, k: int, box: tuple[float, float, float], lar
     value = f"±{abs(strength):.2f}" if mixed else f"{strength:+.2f}"
     title = escape(f"{content.variable_names[i]}, {content.factor_names[k]}: {value}")
     return (
-        f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{width - gap:.1f}" height="{ROW - 2}" '
-        f'fill-opacity="{0.25 + 0.75 * abs(strength) / largest:.2f}"><title>{title}</title></rect>'
+        f'<rect class="{kind}" x="{x:.1f}" y="{y:.0f}" width="{width - gap:.1f}" '
+        f'height="{ROW - 2}" fill-opacity="{0.25 + 0.75 * abs(strength) / largest:.2f}">'
+        f"<title>{title}</title></rect>"
     )
 
 

@@ -92,7 +92,7 @@ def factor_concept_figure(
     if values.size <= 400:
         for (row, column), value in np.ndenumerate(values):
             colour = "white" if abs(value) > 0.6 else "black"
-            text = f"{value:.2f}".replace("-", "−")
+            text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=7)
     return figure
 
