@@ -33,6 +33,10 @@ ARGUMENTS = [
 ]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "browser: opens the report in headless Chromium")
+
+
 class Browser:
     """One session of a headless browser."""
 

@@ -151,3 +151,17 @@ def test_dark_and_light_differ_and_follow_a_change_while_open(browser, pages):
     dark = browser.wait_for(colour, lambda now: now[1] != light[1])
     assert light[0] != dark[0]
     assert light[1] != dark[1]
+
+
+def test_printers_get_a_picture_of_the_graph_instead_of_its_canvas(browser, pages):
+    browser.open(pages["paper"], dark=True)
+    source = "return document.querySelector('img.print-only').src"
+    picture = browser.wait_for(source, lambda text: text.startswith("data:"))
+    assert picture.startswith("data:image/png")
+    browser.devtools("Emulation.setEmulatedMedia", media="print")
+    shown = browser.run(
+        "return ['#graph', '#card', 'img.print-only'].map((name) =>"
+        "getComputedStyle(document.querySelector(name)).display)"
+    )
+    browser.devtools("Emulation.setEmulatedMedia", media="")
+    assert shown == ["none", "none", "block"]

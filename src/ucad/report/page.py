@@ -11,35 +11,21 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.report.charts import HeatMap, curves, heat_map, line_chart
 from ucad.report.effects import clamp_effects
+from ucad.report.formatting import MOST_ROWS, template_environment
 from ucad.report.layout import Place, high_level_layout, low_level_layout
 from ucad.report.strengths import EdgeStrengths, edge_strengths
-from ucad.report.words import correlates, cut, factor_card, factor_sentence, overview
+from ucad.report.words import correlates, factor_card, factor_sentence, overview
 from ucad.scm import FactorSCM
 from ucad.scm.certificate import ASSUMED, Certificate
 
 __all__ = ["ReportContent", "render", "write_report"]
 
-MOST_ROWS = 200
-"""How much of a long list the page shows; the rest is in the files of the run."""
-
-_METRICS = {
-    "mcc_pearson": "Agreement of matched factors (MCC, Pearson)",
-    "mcc_spearman": "Agreement of matched factors, in rank (MCC, Spearman)",
-    "mcc_rdc": "Agreement of matched factors up to any one-to-one map (MCC, RDC)",
-    "r2_linear": "True factors explained, linearly (R²)",
-    "r2_mlp": "True factors explained, by a network (R²)",
-    "dci_disentanglement": "Each learned factor tells of one true factor (DCI disentanglement)",
-    "dci_completeness": "Each true factor is in one learned factor (DCI completeness)",
-    "dci_informativeness": "True factors predictable from learned ones (DCI informativeness)",
-    "structure_shd": "Edges that are wrong (structural Hamming distance)",
-}
 _MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "unknown": "?"}
 
 
@@ -97,16 +83,7 @@ def render(content: ReportContent) -> str:
     """The page as text: everything it needs is in it, and every name is escaped."""
     scm, data = content.scm, content.data
     graph, strengths = scm.graph, edge_strengths(scm, data)
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {
-        "number": _number,
-        "words": _words,
-        "cut": cut,
-        "metric": _metric,
-        "signed": _signed,
-    }
+    environment = template_environment()
     metrics, notes = _metric_rows(content.metrics)
     payload: dict[str, Any] = {
         "factors": [factor_card(graph, name, strengths) for name in graph.factor_names],
@@ -206,30 +183,3 @@ def _metric_rows(
     empty = dict.fromkeys(("value", "low", "high", "chance"))
     rows = [{**empty, "detail": "", **row} for row in table.get("scores", ())]
     return rows, [str(note) for note in table.get("notes", ())]
-
-
-def _number(value: object) -> str:
-    """A number, a yes or no, or anything else as a reader wants it.
-
-    >>> _number(12345), _number(0.123456), _number(True), _number(None)
-    ('12,345', '0.1235', 'yes', '—')
-    """
-    if value is None:
-        return "—"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _words(key: object) -> str:
-    return str(key).replace("_", " ")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
-
-
-def _metric(name: str) -> str:
-    return _METRICS.get(name, _words(name))

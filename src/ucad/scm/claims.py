@@ -19,6 +19,7 @@ __all__ = [
     "Claim",
     "acyclicity",
     "anchors",
+    "figure",
     "listed",
     "two_parents",
     "uniqueness",
@@ -71,6 +72,15 @@ def listed(names: Iterable[str], most: int = 6) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "none"
+
+
+def figure(value: float) -> str:
+    """A number for a sentence.
+
+    >>> figure(0.01234), figure(1255.97), figure(6e18)
+    ('0.0123', '1,256', '6e+18')
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def acyclicity(graph: FactorGraph, data: InterventionalData) -> Claim:
@@ -197,7 +207,10 @@ def two_parents(graph: FactorGraph) -> Claim:
         text,
         'Lemma "Identifiability of G_L"',
         {
-            "n_parents": dict(zip(graph.factor_names, counts.tolist(), strict=True)),
+            "factors": [
+                {"factor": name, "n_parents": count}
+                for name, count in zip(graph.factor_names, counts.tolist(), strict=True)
+            ],
             "fewer_than_two": few,
         },
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -157,7 +156,10 @@ def distinctness(scm: FactorSCM, data: InterventionalData) -> Claim:
         "No statement of the paper: collinear factors, and chains through variables that nobody "
         "clamps, fulfil every assumption and still cannot be told apart",
         {
-            "share_explained_by_other_factors": _by_name(graph.factor_names, share),
+            "factors": [
+                {"factor": name, "explained_by_other_factors": round(float(part), 4)}
+                for name, part in zip(graph.factor_names, share, strict=True)
+            ],
             "constant": _names(graph, constant),
             "never_clamped_mediators": chains,
         },
@@ -184,7 +186,3 @@ def _is_constant(z: Float[Tensor, "samples factors"]) -> Bool[np.ndarray, " fact
 
 def _names(graph: FactorGraph, which: Bool[np.ndarray, " factors"]) -> list[str]:
     return [graph.factor_names[k] for k in np.flatnonzero(which)]
-
-
-def _by_name(names: Sequence[str], values: np.ndarray) -> dict[str, float]:
-    return {name: round(float(value), 4) for name, value in zip(names, values, strict=True)}

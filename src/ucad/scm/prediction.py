@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm.abstraction import Abstraction, RegimeError
-from ucad.scm.claims import Answer, Claim
+from ucad.scm.claims import Answer, Claim, figure
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM
 
 __all__ = ["abstraction_error", "exactness", "held_out_fit"]
@@ -79,9 +79,9 @@ def _fit_claim(details: dict[str, Any], better: bool) -> Claim:
     nll, unseen = details["nll_per_variable"], details["held_out"]
     numbers = (
         f"negative log-likelihood per variable {nll['model']:.3f}, against "
-        f"{nll['without_factors']:.3f} without factors and {nll['permuted']:.3g} on permuted data; "
-        f"{details['of_them_better_predicted']} of {details['variables_with_parents']} variables "
-        "that factors make are predicted better than by their mean"
+        f"{nll['without_factors']:.3f} without factors and {figure(nll['permuted'])} on permuted "
+        f"data; {details['of_them_better_predicted']} of {details['variables_with_parents']} "
+        "variables that factors make are predicted better than by their mean"
     )
     where = "data it has not seen" if unseen else "the data it was fitted to"
     if not better:
@@ -206,9 +206,9 @@ def _error_text(
         return f"The error Δ̂ is {error:.1g}, no more than rounding."
     loose = bound is None or bound > LOOSE * error
     return (
-        f"The error Δ̂ is {error:.3g}, {relative:.1%} of the factors' total variance, {means}. It "
-        f"is largest, {worst['relative']:.1%}, in the regime '{worst['intervention']}'. The "
-        f"theorem guarantees at most {'no finite number' if bound is None else f'{bound:.3g}'}"
+        f"The error Δ̂ is {figure(error)}, {relative:.1%} of the factors' total variance, {means}. "
+        f"It is largest, {worst['relative']:.1%}, in the regime '{worst['intervention']}'. The "
+        f"theorem guarantees at most {'no finite number' if bound is None else figure(bound)}"
         f"{', far too loose to be of use here' if loose else ''}."
     )
 

@@ -5,7 +5,7 @@
   const box = byId("graph");
   const buttons = [...document.querySelectorAll("#factor-list button")];
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const state = { level: "low", pinned: null, cy: null, size: 1 };
+  const state = { level: "low", pinned: null, hovered: null, cy: null, size: 1 };
 
   // ---- small pieces of DOM; text is only ever set as text --------------------------------
   const make = (tag, text, className) => {
@@ -69,6 +69,7 @@
 
   const draw = () => {
     if (state.cy) state.cy.destroy();
+    state.hovered = null;
     const cy = cytoscape({
       container: box, elements: elements(state.level), style: style(palette(dark.matches), 1),
       layout: { name: "preset", fit: true, padding: 24 }, minZoom: 0.05, maxZoom: 4,
@@ -77,13 +78,28 @@
     // A wheel over the page scrolls the page; the graph takes it once it was clicked into.
     cy.on("tapstart", () => cy.userZoomingEnabled(true));
     cy.on("mouseover", "node", (event) => preview(event.target));
-    cy.on("mouseout", "node", () => restore());
+    cy.on("mouseout", "node", leave);
     cy.on("tap", "node", (event) => pin(event.target));
     cy.on("tap", (event) => { if (event.target === cy) unpin(); });
     state.cy = cy;
     box.cytoscape = cy;
     if (cy.zoom() > 1.6) { cy.zoom(1.6); cy.center(); }
     state.size = Math.min(3.2, Math.max(1, 0.75 / cy.zoom()));
+    recolour(dark.matches);
+    restore();
+    clearTimeout(state.later);
+    state.later = setTimeout(picture, 400);
+  };
+
+  // A canvas prints as it stands on the screen, dark or cut off: printers get a picture instead.
+  const print = document.createElement("img");
+  print.className = "print-only";
+  print.alt = "The graph";
+  box.after(print);
+  const picture = () => {
+    light(null);
+    recolour(false);
+    print.src = state.cy.png({ full: true, bg: "#ffffff", scale: 1.5, maxWidth: 2400, maxHeight: 2400 });
     recolour(dark.matches);
     restore();
   };
@@ -101,14 +117,17 @@
   };
   const nodeOf = (name) => state.cy.nodes().filter((n) => n.data("name") === name)[0];
 
-  const preview = (node) => { light(node); showCard(node.data("name")); };
+  const preview = (node) => { state.hovered = node.data("name"); restore(); };
+  const leave = () => { state.hovered = null; restore(); };
+  // What the pointer is on comes before what was chosen.
   const restore = () => {
-    const node = state.pinned === null ? null : nodeOf(state.pinned);
-    light(node);
-    if (state.pinned !== null) showCard(state.pinned); else emptyCard();
+    const name = state.hovered ?? state.pinned;
+    light(name === null ? null : nodeOf(name));
+    if (name === null) emptyCard(); else showCard(name);
   };
   const pinName = (name) => {
     state.pinned = name;
+    state.hovered = null;
     const chosen = data.factors.findIndex((f) => f.name === name);
     buttons.forEach((b, k) => b.setAttribute("aria-pressed", String(k === chosen)));
     restore();
@@ -217,8 +236,6 @@
   box.addEventListener("mouseleave", () => state.cy.userZoomingEnabled(false));
   const recolour = (isDark) => state.cy.style().fromJson(style(palette(isDark), state.size)).update();
   dark.addEventListener("change", () => recolour(dark.matches));
-  addEventListener("beforeprint", () => recolour(false));
-  addEventListener("afterprint", () => recolour(dark.matches));
   let width = box.clientWidth;
   new ResizeObserver(() => { if (Math.abs(box.clientWidth - width) > 40) { width = box.clientWidth; draw(); } }).observe(box);
 
