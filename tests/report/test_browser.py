@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.report.models import paper_content, random_content
 
+from tests.report.models import paper_content, random_content
 from ucad.report import write_report
 
 pytestmark = pytest.mark.browser
@@ -48,8 +48,9 @@ def pages(contents, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1280, 390, 320])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (390, True), (320, False)]
+)
 def test_no_console_error_and_no_sideways_scrolling(browser, pages, name, dark, width):
     browser.open(pages[name], width=width, dark=dark)
     assert browser.console() == []

@@ -7,8 +7,8 @@ import io
 
 import numpy as np
 import pytest
-from tests.report.models import paper_content, random_content
 
+from tests.report.models import paper_content, random_content
 from ucad.errors import InvalidInputError, MissingDependencyError
 from ucad.report.figures import factor_concept_figure, graph_figure, heat_map_figure
 

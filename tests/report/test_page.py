@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from tests.report.models import HOSTILE, METRICS, paper_content, random_content
 
+from tests.report.models import HOSTILE, METRICS, paper_content, random_content
 from ucad.errors import InvalidInputError
 from ucad.report import ReportContent, render, write_report
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tests.report.models import HISTORY, paper_content, random_content
 
+from tests.report.models import HISTORY, paper_content, random_content
 from ucad.report.charts import HeatMap, block_order, curves, heat_map, line_chart
 from ucad.report.effects import clamp_effects, clamped
 from ucad.report.layout import high_level_layout, low_level_layout
