@@ -66,7 +66,7 @@ def _places(
         # Neighbours in the order stay side by side: fill row by row, not column by column.
         row, sub = position // n_sub, position % n_sub
         x[nodes] = left + SUB_COLUMN * sub
-        y[nodes] = (row - (rows - 1) / 2) * height / max(rows, height / 3)
+        y[nodes] = (row - (rows - 1) / 2) * min(height / rows, max(3.0, height / 8))
         left += 1.0 + SUB_COLUMN * (n_sub - 1)
     x -= (x.max(initial=0.0) + x.min(initial=0.0)) / 2
     return [Place(round(float(a), 3), round(float(b), 3)) for a, b in zip(x, y, strict=True)]

@@ -75,8 +75,8 @@ def _slopes_out_of(
     children = torch.from_numpy(np.flatnonzero(scm.graph.R[:, factor]))
     along, slopes = torch.zeros_like(z), z.new_zeros(len(z), scm.graph.n_variables)
     along[:, factor] = 1.0
-    # The derivative of a vector–Jacobian product by its vector is a Jacobian–vector product, and,
-    # unlike torch's forward mode, does not take seconds to import.
+    # The derivative of a vector–Jacobian product by its vector is a Jacobian–vector product. The
+    # forward mode of torch would import its compiler for that, which takes seconds.
     z = z.detach().requires_grad_()
     moved = scm.variable_mechanism(z, children)
     vector = torch.zeros_like(moved, requires_grad=True)

@@ -180,6 +180,7 @@ def _explained_by_others(
 
 
 def _is_constant(z: Float[Tensor, "samples factors"]) -> Bool[np.ndarray, " factors"]:
+    z = z.detach()
     spread = z.std(dim=0, correction=0)
     return np.asarray((spread <= 1e-9 * (1 + z.abs().amax(dim=0))).cpu().numpy(), dtype=bool)
 

@@ -240,5 +240,6 @@
   new ResizeObserver(() => { if (Math.abs(box.clientWidth - width) > 40) { width = box.clientWidth; draw(); } }).observe(box);
 
   if (clamp) { clamp.addEventListener("change", showEffect); showEffect(); }
-  draw();
+  // Hundreds of variables cannot be read on a phone: begin with the factors there.
+  level(box.clientWidth < 600 && data.low.nodes.length > 150 ? "high" : "low");
 })();
