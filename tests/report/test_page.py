@@ -121,6 +121,13 @@ def test_metrics_may_come_as_a_table_or_as_rows(content, metrics):
     assert "structural Hamming distance" in page
 
 
+def test_a_count_gets_no_bar_from_0_to_1():
+    rows = [{"metric": "structure_shd", "value": 0, "chance": 12.1}]
+    page = render(paper_content("e", "16-3", 0, metrics=rows))
+    assert '<span class="gauge">' not in page
+    assert '<span class="gauge">' in render(paper_content("e", "16-3", 0))
+
+
 def test_sections_without_content_are_left_out():
     page = render(random_content(8, 2))
     for section in ("fit", "metrics"):

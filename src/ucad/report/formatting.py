@@ -22,7 +22,16 @@ _METRICS = {
     "dci_disentanglement": "Each learned factor tells of one true factor (DCI disentanglement)",
     "dci_completeness": "Each true factor is in one learned factor (DCI completeness)",
     "dci_informativeness": "True factors predictable from learned ones (DCI informativeness)",
-    "structure_shd": "Edges that are wrong (structural Hamming distance)",
+    "structure_shd": "Edges of Q and R that are wrong (structural Hamming distance)",
+    "structure_shd_A": "Edges between variables that are wrong (structural Hamming distance)",
+    "structure_precision_Q": "Variables found to feed a factor that do (precision)",
+    "structure_recall_Q": "Variables that feed a factor that were found (recall)",
+    "structure_precision_R": "Variables found to be driven by a factor that are (precision)",
+    "structure_recall_R": "Variables driven by a factor that were found (recall)",
+    "structure_precision_A": "Edges between variables found that are right (precision)",
+    "structure_recall_A": "Edges between variables that were found (recall)",
+    "structure_exact": "The graph is exactly right (1 is yes)",
+    "structure_anchors_right": "Every anchor is right (1 is yes)",
 }
 
 
@@ -77,8 +86,8 @@ def _joined(parts: list[str]) -> str:
 def _number(value: object) -> str:
     """A number, a yes or no, or anything else as a reader wants it.
 
-    >>> _number(12345), _number(0.123456), _number(True), _number(None)
-    ('12,345', '0.1235', 'yes', '—')
+    >>> _number(12345), _number(-0.123456), _number(True), _number(None)
+    ('12,345', '−0.1235', 'yes', '—')
     """
     if value is None:
         return "—"
@@ -86,7 +95,7 @@ def _number(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}".replace("-", "−") if isinstance(value, float) else str(value)
 
 
 def _words(key: object) -> str:
