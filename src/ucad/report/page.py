@@ -1,0 +1,185 @@
+"""`write_report`: a fitted model as one HTML page that needs no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
+from ucad.report.charts import HeatMap, curves, heat_map, line_chart
+from ucad.report.effects import clamp_effects
+from ucad.report.formatting import MOST_ROWS, template_environment
+from ucad.report.layout import Place, high_level_layout, low_level_layout
+from ucad.report.strengths import EdgeStrengths, edge_strengths
+from ucad.report.words import correlates, factor_card, factor_sentence, overview
+from ucad.scm import FactorSCM
+from ucad.scm.certificate import ASSUMED, Certificate
+
+__all__ = ["ReportContent", "render", "write_report"]
+
+_MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "unknown": "?"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContent:
+    """What a report tells of.
+
+    Attributes:
+        title: the heading of the page.
+        scm: the model.
+        data: measurements in the units of the model, for scales, correlations and effects.
+        certificate: what may be claimed, if that was checked.
+        status: how the fit ended, as the JSON of its status.
+        history: numbers along the fit, a row an epoch or step; may have a `stage`.
+        metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
+        provenance: what it takes to repeat it: versions, seed, command, fingerprint.
+    """
+
+    title: str
+    scm: FactorSCM
+    data: InterventionalData
+    certificate: Certificate | None = None
+    status: Mapping[str, Any] | None = None
+    history: Sequence[Mapping[str, Any]] = ()
+    metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.data.variable_names != self.scm.graph.variable_names:
+            raise InvalidInputError(
+                "The 'data' of a ReportContent must have the variables of its 'scm', in the same "
+                f"order. Got {self.data.n_variables} against {self.scm.graph.n_variables}, or "
+                "other names."
+            )
+
+
+def write_report(content: ReportContent, path: str | Path) -> Path:
+    """Writes the page, beside and moved into place, and returns where it is."""
+    path = Path(path)
+    page = render(content)
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False
+    ) as beside:
+        beside.write(page)
+    try:
+        os.chmod(beside.name, 0o644)
+        os.replace(beside.name, path)
+    except OSError:
+        os.unlink(beside.name)
+        raise
+    return path
+
+
+def render(content: ReportContent) -> str:
+    """The page as text: everything it needs is in it, and every name is escaped."""
+    scm, data = content.scm, content.data
+    graph, strengths = scm.graph, edge_strengths(scm, data)
+    environment = template_environment()
+    metrics, notes = _metric_rows(content.metrics)
+    payload: dict[str, Any] = {
+        "factors": [factor_card(graph, name, strengths) for name in graph.factor_names],
+        "low": _low_level(scm, strengths),
+        "high": _high_level(scm),
+        "effects": [effect.to_json() for effect in clamp_effects(scm, data, strengths)],
+    }
+    return environment.from_string(_asset("page.html.j2")).render(
+        content=content,
+        graph=graph,
+        overview=overview(graph, data),
+        sentences=[(name, factor_sentence(graph, name, strengths)) for name in graph.factor_names],
+        payload=Markup(_embedded(payload)),
+        effects=payload["effects"],
+        heat_maps=_heat_maps(scm, strengths),
+        correlates=correlates(scm, data),
+        charts=[(curve, Markup(line_chart(curve))) for curve in curves(content.history)],
+        metrics=metrics,
+        metric_notes=notes,
+        assumed=ASSUMED,
+        unused=graph.n_variables - len(payload["low"]["nodes"]) + graph.n_factors,
+        marks=_MARKS,
+        most=MOST_ROWS,
+        css=Markup(_asset("page.css")),
+        script=Markup(_asset("page.js")),
+        cytoscape=Markup(_asset("cytoscape.min.js")),
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("ucad.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _embedded(payload: Mapping[str, Any]) -> str:
+    r"""JSON that cannot end the script element it stands in.
+
+    >>> print(_embedded({"name": "</script>"}))
+    {"name":"\u003c/script\u003e"}
+    """
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _low_level(scm: FactorSCM, strengths: EdgeStrengths) -> dict[str, Any]:
+    """Nodes by number: variables first, then factors."""
+    graph, places = scm.graph, low_level_layout(scm.graph)
+    n = graph.n_variables
+    edges = []
+    for matrix, strength, mixed, inward in (
+        (graph.Q, strengths.into, strengths.into_mixed, True),
+        (graph.R, strengths.out_of, strengths.out_of_mixed, False),
+    ):
+        for i, k in zip(*(axis.tolist() for axis in matrix.nonzero()), strict=True):
+            ends = [i, n + k] if inward else [n + k, i]
+            edges.append([*ends, float(f"{strength[i, k]:.3g}"), int(mixed[i, k])])
+    return {"nodes": _nodes(graph.variable_names + graph.factor_names, n, places), "edges": edges}
+
+
+def _high_level(scm: FactorSCM) -> dict[str, Any]:
+    graph = scm.graph
+    edges = [[int(a), int(b), 0, 0] for a, b in zip(*graph.factor_adjacency.nonzero(), strict=True)]
+    return {"nodes": _nodes(graph.factor_names, 0, high_level_layout(graph)), "edges": edges}
+
+
+def _nodes(names: Sequence[str], first_factor: int, places: Mapping[str, Place]) -> list[list[Any]]:
+    """For every node that is drawn: number, name, whether it is a factor, place."""
+    return [
+        [number, name, int(number >= first_factor), *places[name]]
+        for number, name in enumerate(names)
+        if name in places
+    ]
+
+
+def _heat_maps(scm: FactorSCM, strengths: EdgeStrengths) -> dict[str, Markup]:
+    graph = scm.graph
+    names = (graph.variable_names, graph.factor_names)
+    maps = {
+        "Q": HeatMap(graph.Q, strengths.into, strengths.into_mixed, *names),
+        "R": HeatMap(graph.R, strengths.out_of, strengths.out_of_mixed, *names),
+    }
+    labels = {"Q": "Which variables make each factor", "R": "Which variables each factor drives"}
+    return {
+        name: Markup(heat_map(content, graph.factor_order, labels[name]))
+        for name, content in maps.items()
+    }
+
+
+def _metric_rows(
+    metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of a table of metrics, with nothing missing, and its notes."""
+    if metrics is None:
+        return [], []
+    table = metrics if isinstance(metrics, Mapping) else {"scores": metrics}
+    empty = dict.fromkeys(("value", "low", "high", "chance"))
+    rows = [{**empty, "detail": "", **row} for row in table.get("scores", ())]
+    return rows, [str(note) for note in table.get("notes", ())]

@@ -1,0 +1,147 @@
+"""The words and small tables of the report: what each factor is, and what it goes with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ucad.data import InterventionalData
+from ucad.graph import FactorGraph
+from ucad.report.strengths import EdgeStrengths
+from ucad.scm import FactorSCM
+
+__all__ = ["correlates", "cut", "factor_card", "factor_sentence", "overview"]
+
+MOST_NAMED = 6
+LONGEST_NAME = 40
+MOST_CORRELATES = 8
+
+
+def cut(name: str, most: int = LONGEST_NAME) -> str:
+    """A name short enough for a sentence.
+
+    >>> cut("a very long name", most=7)
+    'a very…'
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def overview(graph: FactorGraph, data: InterventionalData) -> str:
+    """What the model says, in two or three sentences."""
+    used = int((graph.Q.any(axis=1) | graph.R.any(axis=1)).sum())
+    acts = int(graph.factor_adjacency.sum())
+    clamped = int(data.is_intervened.any(axis=0).sum())
+    factors = "1 factor" if graph.n_factors == 1 else f"{graph.n_factors} factors"
+    links = {0: "No factor acts on another one.", 1: "One factor acts on another."}
+    return (
+        f"From {data.n_samples:,} samples of {graph.n_variables:,} variables, {clamped:,} of which "
+        f"were clamped at some time, a model with {factors} was learned. It uses {used:,} of the "
+        f"variables. {links.get(acts, f'There are {acts:,} causal links between factors.')}"
+    )
+
+
+def factor_sentence(graph: FactorGraph, factor: str, strengths: EdgeStrengths) -> str:
+    """What a factor is made from, what it drives, and what is its own.
+
+    The strongest neighbours come first.
+    """
+    k = graph.factor_index(factor)
+    parents = _strongest(graph, graph.Q[:, k], strengths.into[:, k])
+    children = _strongest(graph, graph.R[:, k], strengths.out_of[:, k])
+    ins, outs = (
+        _strongest(graph, anchors[:, k], strength[:, k])
+        for anchors, strength in (
+            (graph.in_anchors, strengths.into),
+            (graph.out_anchors, strengths.out_of),
+        )
+    )
+    anchors = f"its anchors are {_few(ins)} (going in) and {_few(outs)} (coming out)"
+    if not ins or not outs:
+        anchors = (
+            f"anchors going in: {_few(ins)}; anchors coming out: {_few(outs)}"
+            if ins or outs
+            else "it has no anchors"
+        )
+    return f"{cut(factor)} is made from {_few(parents)}; it drives {_few(children)}; {anchors}."
+
+
+def factor_card(graph: FactorGraph, factor: str, strengths: EdgeStrengths) -> dict[str, Any]:
+    """What the page shows when a factor is chosen, ready for JSON."""
+    k = graph.factor_index(factor)
+
+    def neighbours(which: str) -> list[list[Any]]:
+        edges, anchors, strength, mixed = (
+            (graph.Q, graph.in_anchors, strengths.into, strengths.into_mixed)
+            if which == "parents"
+            else (graph.R, graph.out_anchors, strengths.out_of, strengths.out_of_mixed)
+        )
+        rows = sorted(np.flatnonzero(edges[:, k]), key=lambda i: -abs(strength[i, k]))
+        return [
+            [
+                graph.variable_names[i],
+                float(f"{strength[i, k]:.3g}"),
+                bool(mixed[i, k]),
+                bool(anchors[i, k]),
+            ]
+            for i in rows
+        ]
+
+    return {
+        "name": factor,
+        "parents": neighbours("parents"),
+        "children": neighbours("children"),
+        "acts_on": [
+            [other, _between(graph, factor, other)] for other in graph.high_level_children(factor)
+        ],
+        "acted_on_by": [
+            [other, _between(graph, other, factor)] for other in graph.high_level_parents(factor)
+        ],
+    }
+
+
+def correlates(
+    scm: FactorSCM, data: InterventionalData, most: int = MOST_CORRELATES
+) -> list[dict[str, Any]]:
+    """For every factor the variables most correlated with it (Pearson, over all samples)."""
+    z = scm.state_map(data.x).detach().cpu().numpy()
+    correlation = _correlation(data.x, z)
+    graph, found = scm.graph, []
+    for k, factor in enumerate(graph.factor_names):
+        largest = np.argsort(-np.abs(correlation[:, k]), kind="stable")[:most]
+        rows = [
+            {
+                "variable": graph.variable_names[i],
+                "correlation": float(correlation[i, k]),
+                "role": "feeds it" if graph.Q[i, k] else "driven by it" if graph.R[i, k] else "",
+            }
+            for i in largest
+        ]
+        found.append({"factor": factor, "rows": rows})
+    return found
+
+
+def _correlation(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Variables × factors; 0 where one of the two is constant."""
+    centred_x, centred_z = x - x.mean(axis=0), z - z.mean(axis=0)
+    norms = np.outer(np.linalg.norm(centred_x, axis=0), np.linalg.norm(centred_z, axis=0))
+    return np.divide(centred_x.T @ centred_z, norms, out=np.zeros_like(norms), where=norms > 0)
+
+
+def _between(graph: FactorGraph, cause: str, effect: str) -> list[str]:
+    """The variables through which one factor acts on another."""
+    which = graph.R[:, graph.factor_index(cause)] & graph.Q[:, graph.factor_index(effect)]
+    return [graph.variable_names[j] for j in np.flatnonzero(which)]
+
+
+def _strongest(graph: FactorGraph, which: np.ndarray, strength: np.ndarray) -> list[str]:
+    rows = sorted(np.flatnonzero(which), key=lambda i: -abs(strength[i]))
+    return [graph.variable_names[i] for i in rows]
+
+
+def _few(names: list[str]) -> str:
+    if not names:
+        return "nothing"
+    more = len(names) - MOST_NAMED
+    named = ", ".join(map(cut, names[:MOST_NAMED]))
+    return named + (f" and {more} more" if more > 0 else "")
