@@ -16,7 +16,7 @@ from torch import Tensor
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import topological_levels
-from ucad.scm.bound import ErrorBound, error_bound
+from ucad.scm.bound import ErrorBound, error_bound, propagation
 from ucad.scm.factor_scm import FactorSCM, Matrix, Seed
 from ucad.scm.interventions import (
     IDENTITY,
@@ -271,14 +271,14 @@ class Abstraction:
 
         Theorem "Approximate transformation bound".
         """
-        by_regime, total = {}, 0.0
+        by_regime, total, growth = {}, 0.0, propagation(self.scm)
         for regime in np.unique(data.regime):
             part = data.select(np.flatnonzero(data.regime == regime))
             distance = self._distance(part)
             total += float(distance.sum())
-            error = RegimeError(float(distance.mean()), error_bound(self.scm, part))
+            error = RegimeError(float(distance.mean()), error_bound(self.scm, part, growth=growth))
             by_regime[data.regime_names[regime]] = error
-        overall = RegimeError(total / data.n_samples, error_bound(self.scm, data))
+        overall = RegimeError(total / data.n_samples, error_bound(self.scm, data, growth=growth))
         return AbstractionError(overall, by_regime)
 
     def _distance(self, data: InterventionalData) -> Float[Tensor, " samples"]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from ucad.data import InterventionalData
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM
 
-__all__ = ["ErrorBound", "error_bound", "propagation_matrices"]
+__all__ = ["ErrorBound", "Propagation", "error_bound", "propagation", "propagation_matrices"]
 
 
 class ErrorBound(NamedTuple):
@@ -39,35 +39,62 @@ def propagation_matrices(
     return M, N
 
 
+class Propagation(NamedTuple):
+    """How residuals of variables grow into errors of factors, from the Lipschitz constants.
+
+    Attributes:
+        resolvent: Σ_{k<γ} (MN)^k M, factors × variables.
+        amplification: ‖M‖₁ Σ_{k<γ} ‖MN‖₁^k.
+    """
+
+    resolvent: Float[Tensor, "factors variables"]
+    amplification: float
+
+
+def propagation(scm: FactorSCM) -> Propagation:
+    """Sums over the paths of the factor graph; MN is nilpotent, so the sum ends."""
+    M, N = propagation_matrices(scm)
+    total, term = M.clone(), M
+    for _ in range(scm.graph.n_factors - 1):
+        term = M @ (N @ term)
+        total = total + term
+    steps = _geometric_sum(_column_norm(M @ N), scm.graph.n_factors)
+    return Propagation(total, _column_norm(M) * steps)
+
+
 def error_bound(
-    scm: FactorSCM, data: InterventionalData, *, variance_floor: float = VARIANCE_FLOOR
+    scm: FactorSCM,
+    data: InterventionalData,
+    *,
+    growth: Propagation | None = None,
+    variance_floor: float = VARIANCE_FLOOR,
 ) -> ErrorBound:
     """Bounds Δ̂ by the Lipschitz constants, the graph and the residuals of the variables.
 
     D ≤ Σ_{k<γ} (MN)^k M R, where R_X = E[1{X not clamped} (x_X − F_X(τ(x)))²] over the variables
     with parents; a variable without parents is part of the shared context and has no residual. In
-    the score all variables count, which only loosens the bound. MN is nilpotent, so the sum ends.
+    the score all variables count, which only loosens the bound.
 
     Theorem "Approximate transformation bound".
+
+    Args:
+        scm: the model.
+        data: samples in its units.
+        growth: `propagation(scm)`, if it is already known.
+        variance_floor: the smallest variance the score uses.
     """
+    growth = growth or propagation(scm)
     x = scm.tensor(data.x)
     free = ~torch.tensor(data.is_intervened, device=x.device)
     squared = (x - scm.expected_variables(scm.state_map(x))) ** 2 * free
     residual = squared.mean(dim=0)
     has_parents = torch.from_numpy(scm.graph.R.any(axis=1)).to(x.device)
-    M, N = propagation_matrices(scm)
-    direct = M @ (residual * has_parents)
-    total, term = direct.clone(), direct
-    for _ in range(scm.graph.n_factors - 1):
-        term = M @ (N @ term)
-        total = total + term
-    amplification = _column_norm(M) * _geometric_sum(_column_norm(M @ N), scm.graph.n_factors)
     variance = (scm.noise_scale**2).clamp_min(variance_floor)
     minus_score = float((squared / variance * 0.5).sum(dim=1).mean())  # −S − C₀
     return ErrorBound(
-        matrix=float(total.sum()),
-        norm=amplification * float((residual * has_parents).sum()),
-        score=amplification * 2 * float(variance.max()) * minus_score,
+        matrix=float((growth.resolvent @ (residual * has_parents)).sum()),
+        norm=growth.amplification * float((residual * has_parents).sum()),
+        score=growth.amplification * 2 * float(variance.max()) * minus_score,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from ucad.errors import FormatError, InvalidInputError, UcadError
@@ -63,7 +63,7 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     contiguous = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
     with tempfile.TemporaryDirectory(dir=folder) as beside:
-        save_file(contiguous, Path(beside, TENSORS_NAME))
+        Path(beside, TENSORS_NAME).write_bytes(save(contiguous))
         Path(beside, JSON_NAME).write_text(json.dumps(description, indent=1), encoding="utf-8")
         for name in (TENSORS_NAME, JSON_NAME):
             os.replace(Path(beside, name), folder / name)

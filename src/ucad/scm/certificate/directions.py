@@ -9,7 +9,7 @@ import numpy as np
 from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
-from ucad.scm.claims import Answer, Claim, listed
+from ucad.scm.certificate.claims import Answer, Claim, listed
 
 __all__ = ["orientation"]
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
-from ucad.scm.claims import Answer, Claim, listed
+from ucad.scm.certificate.claims import Answer, Claim, listed
 from ucad.scm.factor_scm import FactorSCM
 
 __all__ = [

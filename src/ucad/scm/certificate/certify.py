@@ -12,8 +12,8 @@ import numpy as np
 
 from ucad.data import InterventionalData
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
-from ucad.scm import claims, directions, evidence, prediction
-from ucad.scm.claims import Answer, Claim, listed
+from ucad.scm.certificate import claims, directions, evidence, prediction
+from ucad.scm.certificate.claims import Answer, Claim, listed
 from ucad.scm.factor_scm import FactorSCM
 
 __all__ = ["ASSUMED", "Answer", "Certificate", "Claim", "certify"]

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm.abstraction import Abstraction, RegimeError
-from ucad.scm.claims import Answer, Claim, figure
+from ucad.scm.certificate.claims import Answer, Claim, figure
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM
 
 __all__ = ["abstraction_error", "exactness", "held_out_fit"]
