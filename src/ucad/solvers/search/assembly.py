@@ -160,7 +160,7 @@ def escape(assembly: Assembly, order: Order) -> Order:
     another right one.
     """
     score = assembly.score(order)
-    alike = np.abs(np.corrcoef(assembly.values.T)) > ALIKE
+    alike = np.abs(np.atleast_2d(np.corrcoef(assembly.values.T))) > ALIKE
     best, chosen = score, order
     for current in order:
         allowed = frozenset(np.flatnonzero(~alike[current]).tolist()) | (set(order) - {current})

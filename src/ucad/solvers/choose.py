@@ -1,0 +1,224 @@
+"""`solve`: one way into all solvers, and `auto`, which lets held-out data choose between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ucad._types import Progress
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.scm import FactorSCM, LinearMechanism
+from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.status import FitResult
+
+if TYPE_CHECKING:
+    from ucad.solvers.gradient import GradientConfig
+    from ucad.solvers.gradient import PriorKnowledge as RelaxedKnowledge
+
+__all__ = ["MechanismChoice", "SolveSettings", "SolverName", "solve"]
+
+
+class SolverName(StrEnum):
+    """The solvers."""
+
+    AUTO = "auto"
+    SEARCH = "search"
+    GRADIENT = "gradient"
+    PAPER = "gradient-paper"
+
+
+class MechanismChoice(StrEnum):
+    """What a mechanism may be; `auto` tries both, and the lower BIC wins."""
+
+    AUTO = "auto"
+    LINEAR = "linear"
+    MLP = "mlp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveSettings:
+    """What every solver must be told.
+
+    Attributes:
+        n_factors: how many factors to find.
+        solver: one of `SolverName`.
+        factor_mechanism: one of `MechanismChoice`, for F_Z.
+        variable_mechanism: one of `MechanismChoice`, for F_X.
+        prior: edges known to be there, or not to be.
+        seed: of everything random.
+        device: where to compute.
+    """
+
+    n_factors: int
+    solver: str = SolverName.AUTO
+    factor_mechanism: str = MechanismChoice.AUTO
+    variable_mechanism: str = MechanismChoice.AUTO
+    prior: PriorKnowledge | None = None
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for name, kind in [
+            ("solver", SolverName),
+            ("factor_mechanism", MechanismChoice),
+            ("variable_mechanism", MechanismChoice),
+        ]:
+            value, choices = getattr(self, name), [str(choice) for choice in kind]
+            if value not in choices:
+                raise InvalidInputError(
+                    f"The '{name}' parameter must be one of {', '.join(choices)}. Got {value!r} "
+                    f"instead.{did_you_mean(str(value), choices)}"
+                )
+
+
+def solve(
+    data: InterventionalData,
+    settings: SolveSettings,
+    *,
+    validation: InterventionalData,
+    progress: Progress | None = None,
+    checkpoint: Path | None = None,
+) -> FitResult:
+    """Fits a factor SCM to standardised data.
+
+    With `auto`: the search, then the gradient objective from its result, and the model that
+    explains the validation data better is kept.
+
+    Args:
+        data: what to learn from, standardised.
+        settings: which solver, and what all of them must know.
+        validation: held-out samples in the same units.
+        progress: told how far the fit is.
+        checkpoint: a file for the state of gradient training; it goes on from there if it exists.
+    """
+    match SolverName(settings.solver):
+        case SolverName.SEARCH:
+            return _search(data, settings, validation, progress)
+        case SolverName.AUTO:
+            found = _search(data, settings, validation, progress)
+            if found.status.interrupted:
+                return found
+            trained = _gradient(data, settings, validation, progress, checkpoint, found.scm)
+            return _better(found, trained)
+        case SolverName.GRADIENT | SolverName.PAPER:
+            return _gradient(data, settings, validation, progress, checkpoint, None)
+
+
+def _search(
+    data: InterventionalData,
+    settings: SolveSettings,
+    validation: InterventionalData,
+    progress: Progress | None,
+) -> FitResult:
+    from ucad.solvers.search import Mechanisms, SearchConfig, fit_search
+
+    return fit_search(
+        data,
+        settings.n_factors,
+        config=SearchConfig(
+            factor_mechanism=Mechanisms(settings.factor_mechanism),
+            variable_mechanism=Mechanisms(settings.variable_mechanism),
+        ),
+        prior=settings.prior,
+        validation=validation,
+        seed=settings.seed,
+        progress=progress,
+    )
+
+
+def _gradient(
+    data: InterventionalData,
+    settings: SolveSettings,
+    validation: InterventionalData,
+    progress: Progress | None,
+    checkpoint: Path | None,
+    initial: FactorSCM | None,
+) -> FitResult:
+    from ucad.solvers.gradient import MechanismKind, ModelSettings, fit_gradient, preset
+
+    F_Z, F_X = _kinds(settings, initial)
+    model = ModelSettings(
+        factor_mechanism=MechanismKind(F_Z), variable_mechanism=MechanismKind(F_X)
+    )
+    name = "paper" if settings.solver == SolverName.PAPER else "fast"
+    config = preset(name, data.n_variables, model)
+    if initial is not None:
+        config = _from_a_good_start(config)
+    if settings.prior is not None:
+        config = replace(config, knowledge=_knowledge(settings.prior))
+    return fit_gradient(
+        data,
+        settings.n_factors,
+        config=config,
+        validation=validation,
+        initial=initial,
+        seed=settings.seed,
+        device=settings.device,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+
+
+def _from_a_good_start(config: GradientConfig) -> GradientConfig:
+    """One other starting point, a short training and no restarts: the search has done that."""
+    training = replace(config.training, n_seeds=1, warm_up_epochs=(0,), epochs=100, patience=50)
+    return replace(config, training=training, restarts=replace(config.restarts, rounds=0))
+
+
+def _knowledge(prior: PriorKnowledge) -> RelaxedKnowledge:
+    """Prior knowledge as the gradient solver takes it: which kinds of edge are possible."""
+    from ucad.solvers.gradient import Edge
+    from ucad.solvers.gradient import PriorKnowledge as RelaxedKnowledge
+
+    known = RelaxedKnowledge.nothing(*prior.shape)
+    for edge, required, forbidden in [
+        (Edge.PARENT, prior.required_parent, prior.forbidden_parent),
+        (Edge.CHILD, prior.required_child, prior.forbidden_child),
+    ]:
+        for variable, factor in [] if forbidden is None else np.argwhere(forbidden).tolist():
+            known = known.forbid(variable, factor, edge)
+        for variable, factor in [] if required is None else np.argwhere(required).tolist():
+            known = known.require(variable, factor, edge)
+    return known
+
+
+def _kinds(settings: SolveSettings, initial: FactorSCM | None) -> tuple[str, str]:
+    """What F_Z and F_X are: as asked for, else as the search found, else linear."""
+    asked = (settings.factor_mechanism, settings.variable_mechanism)
+    found = (
+        (MechanismChoice.LINEAR, MechanismChoice.LINEAR)
+        if initial is None
+        else tuple(
+            MechanismChoice.LINEAR if isinstance(F, LinearMechanism) else MechanismChoice.MLP
+            for F in (initial.factor_mechanism, initial.variable_mechanism)
+        )
+    )
+    kinds = [str(f if a == MechanismChoice.AUTO else a) for a, f in zip(asked, found, strict=True)]
+    return kinds[0], kinds[1]
+
+
+def _better(found: FitResult, trained: FitResult) -> FitResult:
+    """The result with the lower validation NLL, with both histories and the other's NLL."""
+    best, other = sorted((found, trained), key=lambda result: result.validation_nll)
+    which = "search" if best is found else "gradient"
+    note = (
+        f"Kept the model of the {which} solver: validation NLL {best.validation_nll:.4f} against "
+        f"{other.validation_nll:.4f}."
+    )
+    status = replace(
+        best.status,
+        interrupted=trained.status.interrupted,
+        notes=(*found.status.notes, *trained.status.notes, note),
+    )
+    return FitResult(
+        best.scm,
+        status,
+        best.validation_nll,
+        (*found.history, *trained.history),
+        found.seconds + trained.seconds,
+    )
