@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ucad.data import InterventionalData
     from ucad.data.formats import read, write
+    from ucad.estimator import UCAD, load
     from ucad.graph import FactorGraph, factorise
     from ucad.scm import Abstraction, FactorSCM, hard, load_scm, parametric, save_scm, soft
     from ucad.simulate import paper_problem
@@ -20,11 +21,13 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Abstraction": "ucad.scm",
+    "UCAD": "ucad.estimator",
     "FactorGraph": "ucad.graph",
     "FactorSCM": "ucad.scm",
     "InterventionalData": "ucad.data",
     "factorise": "ucad.graph",
     "hard": "ucad.scm",
+    "load": "ucad.estimator",
     "load_scm": "ucad.scm",
     "paper_problem": "ucad.simulate",
     "parametric": "ucad.scm",
@@ -35,6 +38,7 @@ _HOME = {
 }
 
 __all__ = [
+    "UCAD",
     "Abstraction",
     "FactorGraph",
     "FactorSCM",
@@ -42,6 +46,7 @@ __all__ = [
     "__version__",
     "factorise",
     "hard",
+    "load",
     "load_scm",
     "paper_problem",
     "parametric",

@@ -1,0 +1,344 @@
+"""`UCAD`: fit, transform and score, as scikit-learn has it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, no_type_check
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ucad._types import Progress
+from ucad.data import InterventionalData, Scaling
+from ucad.data.checks import split_targets
+from ucad.errors import InvalidInputError
+from ucad.runs import Run, load_run, save_run
+from ucad.scm import Abstraction, FactorSCM
+from ucad.scm.certificate import certify
+from ucad.solvers import FitResult
+from ucad.solvers.choose import SolveSettings, solve
+
+if TYPE_CHECKING:
+    from ucad.solvers.prior import PriorKnowledge
+
+__all__ = ["UCAD", "load"]
+
+_LEAST_VALIDATION_SAMPLES = 20
+_SAMPLE_SIZE = 2000
+
+
+class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Learns a few latent factors and their causal model from measurements of many variables.
+
+    Args:
+        n_factors: how many factors to find (the paper's m).
+        solver: `auto` (search, then the gradient objective from its result, whichever explains
+            held-out samples better), `search`, `gradient`, or `gradient-paper`.
+        factor_mechanism: how factors are made of variables: `linear`, `mlp`, or `auto`.
+        variable_mechanism: how variables are made of factors: `linear`, `mlp`, or `auto`.
+        layers: the layer of every variable, where causes lie in earlier layers than effects.
+        prior: edges that are known to be there, or not to be.
+        standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
+        validation_share: the part of the samples held out to choose between models.
+        random_state: seed.
+        device: where to compute.
+        progress: called with every `ProgressEvent`.
+
+    Attributes:
+        scm_: the fitted `FactorSCM`, in the units of the data.
+        graph_: its `FactorGraph`.
+        abstraction_: the low-level and the high-level model with τ and ω.
+        status_: how the fit ended.
+        certificate_: what may be claimed.
+        history_: what happened on the way.
+
+    >>> import ucad
+    >>> problem = ucad.paper_problem("a", "16-3", seed=0, n_samples=2000)
+    >>> model = UCAD(n_factors=3, solver="search", factor_mechanism="linear",
+    ...              variable_mechanism="linear").fit(problem.train)
+    >>> model.transform(problem.test.x).shape
+    (2000, 3)
+    """
+
+    n_factors: int
+    solver: str
+    factor_mechanism: str
+    variable_mechanism: str
+    layers: Sequence[int] | NDArray[np.int64] | None
+    prior: PriorKnowledge | None
+    standardise: bool
+    validation_share: float
+    random_state: int | np.random.RandomState | None
+    device: str
+    progress: Progress | None
+
+    @no_type_check  # it only stores; `fit` looks at what was stored
+    def __init__(  # noqa: PLR0913 - scikit-learn's contract: every parameter by its own name
+        self,
+        n_factors: int = 2,
+        *,
+        solver: str = "auto",
+        factor_mechanism: str = "auto",
+        variable_mechanism: str = "auto",
+        layers: Sequence[int] | NDArray[np.int64] | None = None,
+        prior: PriorKnowledge | None = None,
+        standardise: bool = True,
+        validation_share: float = 0.2,
+        random_state: int | np.random.RandomState | None = 0,
+        device: str = "cpu",
+        progress: Progress | None = None,
+    ) -> None:
+        self.n_factors = n_factors
+        self.solver = solver
+        self.factor_mechanism = factor_mechanism
+        self.variable_mechanism = variable_mechanism
+        self.layers = layers
+        self.prior = prior
+        self.standardise = standardise
+        self.validation_share = validation_share
+        self.random_state = random_state
+        self.device = device
+        self.progress = progress
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002 - scikit-learn's contract
+        interventions: Any = None,
+        *,
+        checkpoint: Path | None = None,
+    ) -> UCAD:
+        """Learns the factors.
+
+        Args:
+            X: an `InterventionalData`, or samples × variables (array or frame).
+            y: ignored.
+            interventions: what was clamped: a boolean matrix like X, the target(s) of every
+                sample (a name, several joined by `;` or as a list, nothing for none), or the name
+                of a column of X that holds them.
+            checkpoint: a file for the state of a long gradient fit, which goes on from there.
+        """
+        data = self._as_data(X, interventions)
+        settings = self._settings(data)
+        train, validation = self._split(data, settings.seed)
+        scaling = Scaling.of(train.x)
+        if not self.standardise:
+            scaling = Scaling(np.zeros_like(scaling.mean), np.ones_like(scaling.scale))
+        result = solve(
+            train.standardised(scaling),
+            settings,
+            validation=validation.standardised(scaling),
+            progress=self.progress,
+            checkpoint=checkpoint,
+        )
+        self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
+        self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
+        self.certificate_ = certify(
+            self.scm_, data, held_out=validation, notes=result.status.notes, seed=settings.seed
+        )
+        if not (result.status.converged and result.status.feasible):
+            warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """τ: the factors of given samples."""
+        x = self._samples(X)
+        return np.asarray(self.scm_.state_map(x).numpy())
+
+    def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
+        """F_X: the variables expected from given factors."""
+        check_is_fitted(self)
+        Z = np.asarray(Z, dtype=np.float64)
+        if Z.ndim != 2 or Z.shape[1] != self.graph_.n_factors:
+            raise InvalidInputError(
+                f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
+            )
+        return np.asarray(self.scm_.expected_variables(Z).numpy())
+
+    def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
+        """The mean log-likelihood of a sample, clamped variables left out."""
+        x = self._samples(X)
+        own = X.is_intervened if isinstance(X, InterventionalData) else None
+        clamped = self._clamps(x, interventions) if own is None else own
+        return float(self.scm_.log_likelihood(x, clamped).mean())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """The names of the factors."""
+        check_is_fitted(self)
+        return np.array(self.graph_.factor_names, dtype=object)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Writes a run folder: safetensors and JSON, read back by `ucad.load`."""
+        check_is_fitted(self)
+        save_run(
+            Run(
+                scm=self.scm_,
+                status=self.status_,
+                certificate=self.certificate_,
+                sample=self.sample_,
+                settings=_plain(self.get_params(deep=False)),
+                history=self.history_,
+                data=self.data_,
+                seconds=self.fit_seconds_,
+            ),
+            folder,
+            force=force,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "scm_")
+
+    def _keep(self, result: FitResult, scm: FactorSCM) -> None:
+        self.scm_ = scm
+        self.graph_ = scm.graph
+        self.abstraction_ = Abstraction(scm)
+        self.status_ = result.status
+        self.history_ = result.history
+        self.fit_seconds_ = result.seconds
+
+    def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
+        if isinstance(X, InterventionalData):
+            if interventions is not None:
+                raise InvalidInputError("An InterventionalData brings its own interventions.")
+            self.n_features_in_ = X.n_variables
+            self.__dict__.pop("feature_names_in_", None)
+            return X if self.layers is None else replace(X, layer_of=np.asarray(self.layers))
+        if isinstance(interventions, str):
+            X, interventions = _take_column(X, interventions)
+        x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2)
+        frame_names = getattr(self, "feature_names_in_", None)
+        names = None if frame_names is None else frame_names.tolist()
+        if interventions is None or _is_matrix(interventions, x):
+            return InterventionalData.from_arrays(
+                x, interventions, variable_names=names, layer_of=self.layers
+            )
+        labels = _labels(interventions)
+        return InterventionalData.from_targets(
+            x, labels, variable_names=names, layer_of=self.layers
+        )
+
+    def _settings(self, data: InterventionalData) -> SolveSettings:
+        if not isinstance(self.n_factors, int | np.integer) or self.n_factors < 1:
+            raise InvalidInputError(
+                f"The 'n_factors' parameter of UCAD must be a whole number of at least 1. "
+                f"Got {self.n_factors!r} instead."
+            )
+        if self.n_factors >= data.n_variables:
+            raise InvalidInputError(
+                f"The 'n_factors' parameter of UCAD must be below the number of variables, "
+                f"{data.n_variables}. Got {self.n_factors} instead."
+            )
+        return SolveSettings(
+            n_factors=int(self.n_factors),
+            solver=self.solver,
+            factor_mechanism=self.factor_mechanism,
+            variable_mechanism=self.variable_mechanism,
+            prior=self.prior,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1))
+            if not isinstance(self.random_state, int | np.integer)
+            else int(self.random_state),
+            device=self.device,
+        )
+
+    def _split(
+        self, data: InterventionalData, seed: int
+    ) -> tuple[InterventionalData, InterventionalData]:
+        """Train and validation; with few samples all of them serve as both."""
+        share = self.validation_share
+        if not 0 <= share < 1:
+            raise InvalidInputError(
+                f"The 'validation_share' parameter of UCAD must be at least 0 and below 1. "
+                f"Got {share} instead."
+            )
+        if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
+            return data, data
+        parts = data.split(1 - share, share, seed=seed)
+        return parts.train, parts.validation
+
+    def _samples(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if isinstance(X, InterventionalData):
+            return X.x
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
+        if interventions is None:
+            return None
+        if _is_matrix(interventions, x):
+            return np.asarray(interventions, dtype=bool)
+        names = self.graph_.variable_names
+        return np.array([np.isin(names, split_targets(label)) for label in _labels(interventions)])
+
+
+def load(folder: str | Path) -> UCAD:
+    """Reads a fitted model from a run folder; runs no code from it."""
+    run = load_run(folder)
+    known = UCAD().get_params(deep=False)
+    settings = {name: value for name, value in run.settings.items() if name in known}
+    model = UCAD(**settings | {"prior": None, "progress": None})
+    result = FitResult(
+        run.scm, run.status, float("nan"), tuple(map(dict, run.history)), run.seconds
+    )
+    model._keep(result, run.scm)
+    model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
+    model.n_features_in_ = run.scm.graph.n_variables
+    return model
+
+
+def _sample(data: InterventionalData, seed: int) -> InterventionalData:
+    """At most 2,000 samples, from every regime in proportion, to travel with the model."""
+    share = _SAMPLE_SIZE / data.n_samples
+    if share >= 1:
+        return data
+    return data.split(share, 1 - share, seed=seed).train
+
+
+def _about(data: InterventionalData) -> dict[str, Any]:
+    return {
+        "fingerprint": data.fingerprint,
+        "n_samples": data.n_samples,
+        "n_variables": data.n_variables,
+        "n_regimes": len(np.unique(data.regime)),
+    }
+
+
+def _is_matrix(interventions: Any, x: NDArray[np.float64]) -> bool:
+    return getattr(interventions, "shape", None) == x.shape
+
+
+def _labels(interventions: Any) -> list[str]:
+    """One label a sample: a name, several joined by `;`, or nothing."""
+    return [
+        ";".join(map(str, entry))
+        if isinstance(entry, list | tuple | set | frozenset)
+        else ("" if entry is None or entry != entry else str(entry))
+        for entry in interventions
+    ]
+
+
+def _take_column(X: Any, name: str) -> tuple[Any, Any]:
+    if not hasattr(X, "columns") or name not in list(X.columns):
+        raise InvalidInputError(
+            f"'interventions' names the column '{name}', and X has no such column."
+        )
+    return X.drop(columns=[name]), X[name].tolist()
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that JSON can hold; the others are shown as text."""
+    plain: dict[str, Any] = {}
+    for name, value in settings.items():
+        if value is None or isinstance(value, bool | int | float | str):
+            plain[name] = value
+        elif name == "layers":
+            plain[name] = np.asarray(value).tolist()
+        elif name != "progress":
+            plain[name] = repr(value)
+    return plain
