@@ -38,8 +38,8 @@ def test_json_can_be_read_back(folder, capsys):
     assert read["settings"]["seed"] == 3
 
 
-def test_a_run_folder_gets_a_clear_answer_for_now(folder):
-    with pytest.raises(UcadError, match=r"ucad evaluate --learned z_hat.npy --true z.npy"):
+def test_a_run_without_a_truth_is_told_what_it_needs(folder):
+    with pytest.raises(UcadError, match="ucad evaluate run/ --truth data/"):
         evaluate(folder)
 
 

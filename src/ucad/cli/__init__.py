@@ -11,6 +11,8 @@ from cyclopts import App, CycloptsError
 from ucad import __version__
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
+from ucad.cli.fit import fit
+from ucad.cli.inspect import certify, predict, report
 from ucad.cli.simulate import simulate
 from ucad.errors import UcadError
 
@@ -28,12 +30,16 @@ app = App(
     help_format="plaintext",
 )
 app.command(demo)
+app.command(fit)
 app.command(evaluate)
+app.command(certify)
+app.command(report)
+app.command(predict)
 app.command(simulate)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command and exits: 0 done, 2 wrong use, 130 interrupted."""
+    """Runs one command and exits: 0 done, 1 not converged, 2 wrong use, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     try:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from ucad.errors import FormatError, InvalidInputError, UcadError
+from cyclopts import Parameter
+
+from ucad.errors import FormatError, InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["evaluate", "read_array"]
+    from ucad.metrics import EvaluationTable
+
+__all__ = ["evaluate", "evaluate_run", "read_array"]
 
 MetricName = Literal["mcc_pearson", "mcc_spearman", "mcc_rdc", "r2_linear", "r2_mlp", "dci"]
 
@@ -21,12 +26,14 @@ def evaluate(
     truth: Path | None = None,
     learned: Path | None = None,
     true: Path | None = None,
-    metrics: tuple[MetricName, ...] = (),
+    metrics: Annotated[tuple[MetricName, ...], Parameter(consume_multiple=True)] = (),
     trees: Literal["gradient_boosting", "lightgbm"] = "gradient_boosting",
     seed: int = 0,
     json: bool = False,
 ) -> None:
     """Print every metric of learned against true factors, beside its interval and chance level.
+
+    For a run on a simulated problem: ucad evaluate run/ --truth data/
 
     For two files of factors: ucad evaluate --learned z_hat.npy --true z.npy
 
@@ -40,11 +47,12 @@ def evaluate(
         seed: of splits, resamples, permutations and rotations.
         json: print JSON instead of a table.
     """
+    if run is not None and truth is not None:
+        table = evaluate_run(run, truth, metrics=metrics, trees=trees, seed=seed)
+        print(table.to_json() if json else table)
+        return
     if run is not None or truth is not None:
-        raise UcadError(
-            "A run folder cannot be evaluated yet. Save the factors and give them as files: "
-            "ucad evaluate --learned z_hat.npy --true z.npy"
-        )
+        raise InvalidInputError("A run is compared with a truth: ucad evaluate run/ --truth data/")
     if learned is None or true is None:
         raise InvalidInputError(
             "Both the learned and the true factors must be given. "
@@ -62,6 +70,53 @@ def evaluate(
         settings=EvaluationSettings(seed=seed, trees=Trees(trees)),
     )
     print(table.to_json() if json else table)
+
+
+def evaluate_run(
+    run: Path,
+    truth: Path,
+    *,
+    metrics: tuple[MetricName, ...] = (),
+    trees: Literal["gradient_boosting", "lightgbm"] = "gradient_boosting",
+    seed: int = 0,
+) -> EvaluationTable:
+    """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
+    import numpy as np
+
+    import ucad
+    from ucad.metrics import ALL_METRICS, EvaluationSettings, Score, Trees
+    from ucad.metrics import evaluate as evaluate_factors
+    from ucad.runs import load_run
+
+    learned, true = load_run(run).scm, ucad.load_scm(truth / "truth")
+    test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
+    if test.variable_names != learned.graph.variable_names:
+        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.")
+    table = evaluate_factors(
+        learned.state_map(test.x).numpy(),
+        np.load(truth / "factors.npy", allow_pickle=False),
+        metrics=metrics or ALL_METRICS,
+        learned_graph=(learned.graph.Q, learned.graph.R),
+        true_graph=(true.graph.Q, true.graph.R),
+        settings=EvaluationSettings(seed=seed, trees=Trees(trees)),
+    )
+    nll = tuple(
+        Score(
+            metric=f"nll_{name}",
+            value=learned.nll(data.x, data.is_intervened),
+            detail=f"{data.n_samples} held-out samples; the true model: "
+            f"{true.nll(data.x, data.is_intervened):.4f}",
+        )
+        for name, data in (("observational", test), ("interventional", validation))
+    )
+    return replace(table, scores=(*table.scores, *nll))
+
+
+def _data_file(folder: Path, part: str) -> Path:
+    found = sorted(p for p in folder.glob(f"{part}.*") if not p.name.endswith(".json"))
+    if not found:
+        raise FormatError(f"'{folder}' holds no {part} data: was it made by `ucad simulate`?")
+    return found[0]
 
 
 def read_array(path: Path) -> np.ndarray:

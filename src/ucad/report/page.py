@@ -37,6 +37,7 @@ class ReportContent:
         title: the heading of the page.
         scm: the model.
         data: measurements in the units of the model, for scales, correlations and effects.
+        n_samples: how many samples the model was fitted to, if `data` are only some of them.
         certificate: what may be claimed, if that was checked.
         status: how the fit ended, as the JSON of its status.
         history: numbers along the fit, a row an epoch or step; may have a `stage`.
@@ -47,6 +48,7 @@ class ReportContent:
     title: str
     scm: FactorSCM
     data: InterventionalData
+    n_samples: int | None = None
     certificate: Certificate | None = None
     status: Mapping[str, Any] | None = None
     history: Sequence[Mapping[str, Any]] = ()
@@ -94,7 +96,7 @@ def render(content: ReportContent) -> str:
     return environment.from_string(_asset("page.html.j2")).render(
         content=content,
         graph=graph,
-        overview=overview(graph, data),
+        overview=overview(graph, data, content.n_samples),
         sentences=[(name, factor_sentence(graph, name, strengths)) for name in graph.factor_names],
         payload=Markup(_embedded(payload)),
         effects=payload["effects"],

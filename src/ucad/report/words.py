@@ -27,15 +27,16 @@ def cut(name: str, most: int = LONGEST_NAME) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def overview(graph: FactorGraph, data: InterventionalData) -> str:
+def overview(graph: FactorGraph, data: InterventionalData, n_samples: int | None = None) -> str:
     """What the model says, in two or three sentences."""
     used = int((graph.Q.any(axis=1) | graph.R.any(axis=1)).sum())
     acts = int(graph.factor_adjacency.sum())
     clamped = int(data.is_intervened.any(axis=0).sum())
     factors = "1 factor" if graph.n_factors == 1 else f"{graph.n_factors} factors"
     links = {0: "No factor acts on another one.", 1: "One factor acts on another."}
+    samples = f"{n_samples or data.n_samples:,} samples of {graph.n_variables:,} variables"
     return (
-        f"From {data.n_samples:,} samples of {graph.n_variables:,} variables, {clamped:,} of which "
+        f"From {samples}, {clamped:,} of which "
         f"were clamped at some time, a model with {factors} was learned. It uses {used:,} of the "
         f"variables. {links.get(acts, f'There are {acts:,} causal links between factors.')}"
     )

@@ -1,0 +1,233 @@
+"""`ucad fit`: from a data file to a run folder."""
+
+from __future__ import annotations
+
+import json as json_module
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from ucad.cli.settings import FitSettings
+    from ucad.data import InterventionalData
+    from ucad.estimator import UCAD
+
+__all__ = ["fit", "fit_model"]
+
+DONE, UNFINISHED = 0, 1
+
+
+def fit(
+    data: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    factors: int | None = None,
+    solver: str | None = None,
+    factor_mechanism: str | None = None,
+    variable_mechanism: str | None = None,
+    layers: str | None = None,
+    target: str | None = None,
+    control: str | None = None,
+    indicators: dict[str, str] | None = None,
+    ignore: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True)] = None,
+    drop_constant: bool | None = None,
+    min_mean: float | None = None,
+    log_counts: bool | None = None,
+    standardise: bool | None = None,
+    validation_share: float | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+    config: Path | None = None,
+    print_config: bool = False,
+    force: bool = False,
+    resume: bool = False,
+    quiet: bool = False,
+    json: bool = False,
+) -> int:
+    """Learn factors and their causal model from a data file, and write a run folder.
+
+    Exit code 0: done. 1: it ran, but did not converge or is infeasible, and the best model so far
+    is written. 2: wrong use, and nothing is written.
+
+    Parameters
+    ----------
+    data
+        A .csv, .tsv, .parquet, .npz or .h5ad file, or a DCDI folder.
+    output
+        The run folder to write.
+    factors
+        How many factors to find.
+    solver
+        auto, search, gradient or gradient-paper.
+    factor_mechanism
+        How factors are made of variables: auto, linear or mlp.
+    variable_mechanism
+        How variables are made of factors: auto, linear or mlp.
+    layers
+        A csv file with a line a variable, name,layer: causes lie in earlier layers than effects.
+    target
+        The column that names what was clamped (several joined by ;).
+    control
+        The label of observational samples in that column.
+    indicators
+        Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
+    ignore
+        Columns that are no variables.
+    drop_constant
+        Leave out variables that never change.
+    min_mean
+        Leave out variables whose mean is below this.
+    log_counts
+        Turn counts into log(1 + 10^4 count / total of the sample).
+    standardise
+        Fit on variables of mean 0 and variance 1.
+    validation_share
+        The part of the samples held out to choose between models.
+    seed
+        Of everything random.
+    device
+        Where to compute.
+    config
+        A TOML file with settings; options given here take precedence.
+    print_config
+        Show the settings that would be used, and stop.
+    force
+        Replace a run folder that exists.
+    resume
+        Go on with an interrupted fit.
+    quiet
+        Show no progress.
+    json
+        Print the result as JSON.
+    """
+    from ucad.cli.settings import FitSettings, resolve
+    from ucad.errors import InvalidInputError
+
+    given = {name: value for name, value in locals().items() if name in _names(FitSettings)}
+    settings = resolve(config, given)
+    if print_config:
+        print(settings.to_toml())
+        return DONE
+    if output is None:
+        raise InvalidInputError("Say where to write the run folder: -o run/")
+    _check_output(output, force=force, resume=resume)
+    return fit_model(data, settings, output, quiet=quiet, json=json, replace=force or resume)
+
+
+def fit_model(
+    path: Path, settings: FitSettings, output: Path, *, quiet: bool, json: bool, replace: bool
+) -> int:
+    """Reads, fits, writes the run folder with its report, and tells."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from ucad.cli.progress import shown_progress
+    from ucad.estimator import UCAD
+
+    measured = _read(path, settings)
+    checkpoint = output.with_name(output.name + ".checkpoint")
+    with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = UCAD(
+            n_factors=settings.factors,
+            solver=settings.solver,
+            factor_mechanism=settings.factor_mechanism,
+            variable_mechanism=settings.variable_mechanism,
+            standardise=settings.standardise,
+            validation_share=settings.validation_share,
+            random_state=settings.seed,
+            device=settings.device,
+            progress=progress,
+        ).fit(measured, checkpoint=checkpoint)
+    model.data_["path"] = path.name
+    model.save(output, force=replace)
+    if not model.status_.interrupted:
+        checkpoint.unlink(missing_ok=True)
+    from ucad.cli.inspect import write_run_report
+
+    page = write_run_report(output)
+    _tell(model, output, page, json=json)
+    good = model.status_.converged and model.status_.feasible
+    return DONE if good else UNFINISHED
+
+
+def _names(settings: type[FitSettings]) -> set[str]:
+    from dataclasses import fields
+
+    return {field.name for field in fields(settings)}
+
+
+def _check_output(output: Path, *, force: bool, resume: bool) -> None:
+    from ucad.errors import InvalidInputError
+    from ucad.runs import check_free, load_run
+
+    if not resume:
+        check_free(output, force=force)
+    elif not output.exists():
+        raise InvalidInputError(f"There is nothing to resume: '{output}' does not exist.")
+    elif not load_run(output).status.interrupted:
+        raise InvalidInputError(f"'{output}' is finished: there is nothing to resume.")
+
+
+def _read(path: Path, settings: FitSettings) -> InterventionalData:
+    from dataclasses import replace
+
+    import numpy as np
+
+    import ucad
+    from ucad.errors import InvalidInputError
+
+    data = ucad.read(
+        path,
+        target=settings.target,
+        control=settings.control,
+        indicators=settings.indicators,
+        ignore=settings.ignore,
+        drop_constant=settings.drop_constant,
+        min_mean=settings.min_mean,
+        log_counts=settings.log_counts,
+    )
+    if settings.layers is None:
+        return data
+    lines = Path(settings.layers).read_text(encoding="utf-8").splitlines()
+    pairs = dict(line.rsplit(",", 1) for line in lines if "," in line)
+    missing = [name for name in data.variable_names if not pairs.get(name, "").strip().isdigit()]
+    if missing:
+        raise InvalidInputError(
+            f"'{settings.layers}' must have a line 'name,layer' for every variable. "
+            f"There is none for '{missing[0]}'."
+        )
+    return replace(data, layer_of=np.array([int(pairs[name]) for name in data.variable_names]))
+
+
+def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
+    graph, status = model.graph_, model.status_
+    factors: list[dict[str, Any]] = [
+        {"name": z, "parents": graph.parents(z), "children": graph.children(z)}
+        for z in graph.factor_names
+    ]
+    verdict = model.certificate_.verdict
+    if json:
+        result = {
+            "run": str(output),
+            "report": str(page),
+            "status": status.to_json(),
+            "seconds": round(model.fit_seconds_, 3),
+            "factors": factors,
+            "verdict": verdict,
+        }
+        print(json_module.dumps(result))
+        return
+    for factor in factors:
+        print(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
+    print(f"\n{status}\n{verdict}\n")
+    print(f"Run folder: {output}\nReport:     {page}")
+    if status.interrupted:
+        print("The fit was interrupted; go on with the same command and --resume.")
+
+
+def _some(names: tuple[str, ...], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,168 @@
+"""`ucad certify`, `ucad report` and `ucad predict`: what a run folder has to say."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from ucad.data import InterventionalData
+    from ucad.runs import Run
+
+__all__ = ["certify", "predict", "report", "write_run_report"]
+
+
+def certify(run: Path, /, *, json: bool = False) -> None:
+    """Say what may be claimed of a fitted model, each line with the paper's statement behind it.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    json
+        Print JSON.
+    """
+    from ucad.errors import FormatError
+    from ucad.runs import load_run
+
+    certificate = load_run(run).certificate
+    if certificate is None:
+        raise FormatError(f"'{run}' holds no certificate.")
+    print(certificate.to_json() if json else certificate)
+
+
+def report(
+    run: Path, /, *, output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+) -> None:
+    """Write one self-contained HTML page about a run.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    output
+        The page to write; report.html in the run folder if not given.
+    """
+    print(f"Report: {write_run_report(run, output)}")
+
+
+def predict(
+    run: Path,
+    /,
+    *clamps: str,
+    samples: int = 2000,
+    json: bool = False,
+) -> None:
+    """Predict what clamping variables does, to the factors and to the variables.
+
+    Parameters
+    ----------
+    run
+        The run folder.
+    clamps
+        What to clamp: STAT1=0 JAK2=1.5
+    samples
+        How many samples of the model to average over.
+    json
+        Print JSON.
+    """
+    import torch
+
+    from ucad.runs import load_run
+    from ucad.scm import Abstraction
+
+    scm = load_run(run).scm
+    values = dict(_clamp(word) for word in clamps)
+    abstraction, context = Abstraction(scm), scm.draw_context(samples)
+    image = abstraction.intervention_map(values)
+    before, after = scm.solve(context), scm.solve(context, values)
+    high = abstraction.high_level.solve(context, image)
+    rows: list[dict[str, Any]] = []
+    for kind, names, old, new in [
+        ("factor", scm.graph.factor_names, before.z, high),
+        ("variable", scm.graph.variable_names, before.x, after.x),
+    ]:
+        spread = old.std(dim=0)
+        shift = new.mean(dim=0) - old.mean(dim=0)
+        changed = torch.nonzero((new - old).abs().max(dim=0).values > 1e-12)[:, 0].tolist()
+        rows += [
+            {
+                "kind": kind,
+                "name": names[node],
+                "mean_before": float(old[:, node].mean()),
+                "mean_after": float(new[:, node].mean()),
+                "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
+            }
+            for node in changed
+        ]
+    if json:
+        print(
+            json_module.dumps({"clamped": values, "reaches": sorted(image.support), "rows": rows})
+        )
+    else:
+        _show_prediction(values, sorted(image.support), rows)
+
+
+def write_run_report(folder: Path, path: Path | None = None) -> Path:
+    """Writes the report of a run folder and returns where it is."""
+    from ucad.report import ReportContent, write_report
+    from ucad.runs import METRICS, REPORT, load_run
+
+    run = load_run(folder)
+    metrics = folder / METRICS
+    content = ReportContent(
+        title=f"Causal abstraction of {run.data.get('path', folder.name)}",
+        scm=run.scm,
+        data=_sample(run, folder),
+        n_samples=run.data.get("n_samples"),
+        certificate=run.certificate,
+        status=run.status.to_json(),
+        history=run.history,
+        metrics=json_module.loads(metrics.read_text("utf-8")) if metrics.exists() else None,
+        provenance={
+            "created": run.created,
+            "seconds": round(run.seconds, 2),
+            **{f"version of {name}": version for name, version in run.versions.items()},
+            **{f"data: {name}": value for name, value in run.data.items()},
+            **{f"setting: {name}": value for name, value in run.settings.items()},
+        },
+    )
+    return write_report(content, path or folder / REPORT)
+
+
+def _sample(run: Run, folder: Path) -> InterventionalData:
+    from ucad.errors import FormatError
+
+    if run.sample is None:
+        raise FormatError(f"'{folder}' holds no sample of the data to report on.")
+    return run.sample
+
+
+def _clamp(word: str) -> tuple[str, float]:
+    from ucad.errors import InvalidInputError
+
+    name, equals, value = word.rpartition("=")
+    try:
+        return name, float(value if equals else "")
+    except ValueError:
+        raise InvalidInputError(f"A clamp must be written name=value. Got '{word}'.") from None
+
+
+def _show_prediction(
+    values: dict[str, float], reached: list[str], rows: list[dict[str, Any]]
+) -> None:
+    from rich.table import Table
+
+    from ucad.cli.output import show
+
+    clamped = ", ".join(f"{name} = {value:g}" for name, value in values.items()) or "nothing"
+    table = Table(title=f"Clamping {clamped}")
+    for heading in ("", "changes", "mean before", "mean after", "shift (sd)"):
+        table.add_column(heading, justify="left" if heading in ("", "changes") else "right")
+    for row in sorted(rows, key=lambda row: (row["kind"], -abs(row["shift_in_sd"]))):
+        numbers = (row["mean_before"], row["mean_after"], row["shift_in_sd"])
+        table.add_row(row["kind"], row["name"], *(f"{number:.3f}" for number in numbers))
+    show(f"ω reaches the factors: {', '.join(reached) or 'none'}", table)

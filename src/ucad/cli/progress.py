@@ -1,0 +1,66 @@
+"""Progress of long commands: a bar on a terminal, plain lines elsewhere, nothing if quiet."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+
+from ucad._types import Progress, ProgressEvent
+
+__all__ = ["shown_progress"]
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextlib.contextmanager
+def shown_progress(*, quiet: bool = False) -> Iterator[Progress]:
+    """Yields the callback that shows progress, on standard error."""
+    if quiet:
+        yield lambda _event: None
+    elif sys.stderr.isatty():
+        with _bars() as show:
+            yield show
+    else:
+        yield _lines()
+
+
+def _lines() -> Progress:
+    shown_at: dict[str, float] = {}
+
+    def show(event: ProgressEvent) -> None:
+        now = time.monotonic()
+        if now - shown_at.get(event.stage, -_SECONDS_BETWEEN_LINES) < _SECONDS_BETWEEN_LINES:
+            return
+        shown_at[event.stage] = now
+        total = "" if event.total is None else f"/{event.total}"
+        tail = f"  {event.message}" if event.message else ""
+        print(f"{event.stage}: {event.done}{total}{tail}", file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[message]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, object] = {}
+
+        def show(event: ProgressEvent) -> None:
+            if event.stage not in tasks:
+                for task in bars.tasks:
+                    bars.update(task.id, completed=task.total or 1, total=task.total or 1)
+                tasks[event.stage] = bars.add_task(event.stage, total=event.total, message="")
+            task_id = next(t.id for t in bars.tasks if t.description == event.stage)
+            bars.update(task_id, completed=event.done, total=event.total, message=event.message)
+
+        yield show

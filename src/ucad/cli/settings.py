@@ -1,0 +1,134 @@
+"""The settings of `ucad fit`: defaults, then a TOML file, then options; a typo is refused."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ucad.errors import FormatError, InvalidInputError, did_you_mean
+
+__all__ = ["FitSettings", "resolve"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """Everything a fit depends on besides the data file itself.
+
+    Attributes:
+        factors: how many factors to find.
+        solver: auto, search, gradient or gradient-paper.
+        factor_mechanism: auto, linear or mlp.
+        variable_mechanism: auto, linear or mlp.
+        layers: a file with a line a variable (name,layer), or none.
+        standardise: fit on variables of mean 0 and variance 1.
+        validation_share: the part of the samples held out to choose between models.
+        seed: of everything random.
+        device: where to compute.
+        target: the column that names what was clamped.
+        control: the label of observational samples in it.
+        indicators: columns of zeros and ones with the variable each clamps.
+        ignore: columns that are no variables.
+        drop_constant: leave out variables that never change.
+        min_mean: leave out variables whose mean is below this.
+        log_counts: turn counts into log(1 + 10⁴ count / total).
+    """
+
+    factors: int = 0
+    solver: str = "auto"
+    factor_mechanism: str = "auto"
+    variable_mechanism: str = "auto"
+    layers: str | None = None
+    standardise: bool = True
+    validation_share: float = 0.2
+    seed: int = 0
+    device: str = "cpu"
+    target: str | None = None
+    control: str = ""
+    indicators: Mapping[str, str] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+    drop_constant: bool = False
+    min_mean: float | None = None
+    log_counts: bool = False
+
+    def to_toml(self) -> str:
+        """The settings as a TOML file that `--config` takes."""
+        plain = asdict(self)
+        lines = [
+            f"{name} = {_toml(value)}"
+            for name, value in plain.items()
+            if value is not None and not isinstance(value, Mapping)
+        ]
+        if self.indicators:
+            lines += ["", "[indicators]"]
+            lines += [
+                f"{_toml(name)} = {_toml(target)}" for name, target in self.indicators.items()
+            ]
+        return "\n".join(lines)
+
+
+def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
+    """Puts the settings together: defaults < file < options that were given."""
+    values = {} if config is None else _read(config)
+    values |= {name: value for name, value in options.items() if value is not None}
+    if "ignore" in values:
+        values["ignore"] = tuple(values["ignore"])
+    settings = FitSettings(**values)
+    if settings.factors < 1:
+        raise InvalidInputError(
+            "Say how many factors to find: --factors 6 (or factors = 6 in the settings file)."
+        )
+    return settings
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(
+            f"The settings file '{path}' cannot be read: {error.strerror}."
+        ) from error
+    except ValueError as error:
+        raise FormatError(f"'{path}' is not a TOML file: {error}.") from error
+    known = {f.name: f for f in fields(FitSettings)}
+    for name, value in values.items():
+        if name not in known:
+            raise InvalidInputError(
+                f"'{path}' has an unknown setting '{name}'.{did_you_mean(name, known)} Known are "
+                f"{', '.join(known)}."
+            )
+        _check_kind(path, name, value)
+    return values
+
+
+def _check_kind(path: Path, name: str, value: Any) -> None:
+    kinds: dict[str, tuple[type, ...]] = {
+        "factors": (int,),
+        "seed": (int,),
+        "validation_share": (int, float),
+        "min_mean": (int, float),
+        "standardise": (bool,),
+        "drop_constant": (bool,),
+        "log_counts": (bool,),
+        "ignore": (list,),
+        "indicators": (dict,),
+    }
+    wanted = kinds.get(name, (str,))
+    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        names = " or ".join(kind.__name__ for kind in wanted)
+        raise InvalidInputError(
+            f"The setting '{name}' in '{path}' must be {names}. Got {value!r} instead."
+        )
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_toml, value))}]"
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
