@@ -107,21 +107,22 @@ class Proposer:
             yield from self._indices_of(regression, parents)
             return
         fitted = self._fit(regression, parents, allowed)
-        yield fitted
+        yield unit_variance(fitted, self.data.x)
         if self.causes.position is None:
             yield from self._with_hidden_causes(regression, fitted, allowed, j)
 
     def _with_hidden_causes(
         self, regression: Regression, fitted: Function, allowed: Variables, j: int
     ) -> Iterator[Function]:
-        """The function with parents that screening missed because they act through others."""
+        """The function with a parent that screening missed because it acts through others."""
         gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
         gains[self.causes.ancestors[j]] = 0.0
         gains[j] = 0.0
-        new = np.flatnonzero(gains > HIDDEN_EVIDENCE)
-        if len(new):
-            wider = np.union1d(fitted.parents, new)
-            yield self._fit(regression, wider, np.union1d(allowed, new), start=fitted)
+        best = int(np.argmax(gains))
+        if gains[best] > HIDDEN_EVIDENCE:
+            wider = np.union1d(fitted.parents, [best])
+            found = self._fit(regression, wider, np.union1d(allowed, [best]))
+            yield unit_variance(found, self.data.x)
 
     def _indices_of(self, regression: Regression, parents: Variables) -> Iterator[Function]:
         """Directions along which a smooth function of `parents` changes, for linear factors.
@@ -146,10 +147,9 @@ class Proposer:
         allowed: Variables,
         start: Function | None = None,
     ) -> Function:
-        fitted = fit_sparse_function(
+        return fit_sparse_function(
             self.data.x, parents, regression, allowed, self.settings.factor_fit, start=start
         )
-        return unit_variance(fitted, self.data.x)
 
     def _residual(self, assembly: Assembly, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
@@ -183,7 +183,8 @@ class Proposer:
         if self.settings.factor_fit.hidden:
             parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
         if len(parents):
-            yield self._fit(regression, parents, allowed, start=current)
+            fitted = self._fit(regression, parents, allowed, start=current)
+            yield unit_variance(fitted, self.data.x)
 
     def _possible_parents(self, made: BooleanMatrix, order: Order, k: int) -> Variables:
         """Variables that no factor from k on makes, and that no child of k precedes."""
