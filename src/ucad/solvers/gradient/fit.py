@@ -14,16 +14,14 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
-from ucad.solvers.gradient.objective import (
-    initial_parameters,
-    make_objective,
-    masked_moments,
-)
+from ucad.solvers.gradient.mechanisms import initial_parameters
+from ucad.solvers.gradient.objective import make_objective, masked_moments
 from ucad.solvers.gradient.presets import GradientConfig, fast
 from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import PriorKnowledge
 from ucad.solvers.gradient.restarts import restart_factors
-from ucad.solvers.gradient.training import Run, Trained, train
+from ucad.solvers.gradient.state import Run
+from ucad.solvers.gradient.training import Trained, train
 from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.selection import advice_for
 from ucad.solvers.status import FitResult, FitStatus
