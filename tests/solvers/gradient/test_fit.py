@@ -70,6 +70,13 @@ def test_an_unfinished_fit_is_a_value_with_violations_and_advice(problem, config
     assert np.isfinite(result.validation_nll)
 
 
+def test_data_on_another_scale_gets_the_advice_to_standardise_it(problem, config):
+    config = with_training(config, epochs=1)
+    assert not any("Standardise" in advice for advice in fit(problem, config).status.advice)
+    large = replace(problem, train=replace(problem.train, x=100 * problem.train.x))
+    assert any("Standardise" in advice for advice in fit(large, config).status.advice)
+
+
 def test_ctrl_c_ends_the_fit_with_a_model(problem, config):
     def stop(event):
         raise KeyboardInterrupt
