@@ -13,7 +13,7 @@ from ucad.solvers.gradient import (
 )
 from ucad.solvers.gradient.candidates import Learner
 from ucad.solvers.gradient.fit import make_learner
-from ucad.solvers.gradient.objective import initial_parameters
+from ucad.solvers.gradient.mechanisms import initial_parameters
 
 
 @pytest.fixture(scope="session")

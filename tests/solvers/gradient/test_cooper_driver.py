@@ -3,9 +3,9 @@ import torch
 
 from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.solvers.gradient.cooper_driver import cooper_epoch
+from ucad.solvers.gradient.epoch import batched_epoch, initial_state
 from ucad.solvers.gradient.fit import make_learner
 from ucad.solvers.gradient.state import Layout
-from ucad.solvers.gradient.training import batched_epoch, initial_state
 
 GRIDS = {
     1: {"learning_rates": (1e-2,), "penalty_growths": (1.05,), "warm_up_epochs": (0,)},

@@ -12,6 +12,7 @@ from ucad.solvers.gradient import (
     MechanismKind,
     ModelSettings,
     PriorKnowledge,
+    RestartSettings,
     fast,
     fit_gradient,
     paper,
@@ -37,8 +38,8 @@ def matched_correlation(problem, scm) -> float:
 
 @pytest.mark.slow
 def test_a_small_layered_problem_is_recovered(layered):
-    config = with_training(fast(16), n_seeds=4, epochs=150, penalty_growths=(1.05,))
-    result = fit(layered, config)
+    config = with_training(fast(16), n_seeds=6, epochs=120, penalty_growths=(1.06,))
+    result = fit(layered, replace(config, restarts=RestartSettings(rounds=0)))
     assert result.status.feasible, str(result.status)
     assert matched_correlation(layered, result.scm) > 0.98
     assert result.history[0]["epoch"] == 10
@@ -67,6 +68,13 @@ def test_an_unfinished_fit_is_a_value_with_violations_and_advice(problem, config
     assert result.status.violations
     assert result.status.advice
     assert np.isfinite(result.validation_nll)
+
+
+def test_data_on_another_scale_gets_the_advice_to_standardise_it(problem, config):
+    config = with_training(config, epochs=1)
+    assert not any("Standardise" in advice for advice in fit(problem, config).status.advice)
+    large = replace(problem, train=replace(problem.train, x=100 * problem.train.x))
+    assert any("Standardise" in advice for advice in fit(large, config).status.advice)
 
 
 def test_ctrl_c_ends_the_fit_with_a_model(problem, config):

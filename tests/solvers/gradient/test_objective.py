@@ -4,17 +4,19 @@ import torch
 
 from ucad.errors import InvalidInputError
 from ucad.simulate import paper_problem
-from ucad.solvers.gradient.objective import (
+from ucad.solvers.gradient.mechanisms import (
     MechanismKind,
-    MinibatchObjective,
     ModelSettings,
-    MomentObjective,
-    best_children,
     edge_effects,
     initial_parameters,
-    make_objective,
     predict_factors,
     predict_variables,
+)
+from ucad.solvers.gradient.objective import (
+    MinibatchObjective,
+    MomentObjective,
+    best_children,
+    make_objective,
     profile_nll,
 )
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph

@@ -7,14 +7,10 @@ from hypothesis import strategies as st
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.solvers.gradient.candidates import TIE, settle
-from ucad.solvers.gradient.objective import ModelSettings
-from ucad.solvers.gradient.restarts import (
-    RestartSettings,
-    possible_children,
-    restart_factors,
-    sparse_regressions,
-)
-from ucad.solvers.gradient.training import Run
+from ucad.solvers.gradient.mechanisms import ModelSettings
+from ucad.solvers.gradient.restarts import RestartSettings, possible_children, restart_factors
+from ucad.solvers.gradient.sparse_regression import sparse_regressions
+from ucad.solvers.gradient.state import Run
 from ucad.solvers.gradient.warm_start import graph_logits, parameters_of
 
 

@@ -5,9 +5,10 @@ import torch
 
 from tests.solvers.gradient.conftest import start_of
 from ucad.errors import InvalidInputError
+from ucad.solvers.gradient.epoch import TrainingSettings
 from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
-from ucad.solvers.gradient.state import Best, Layout, load_checkpoint
-from ucad.solvers.gradient.training import Run, TrainingSettings, train
+from ucad.solvers.gradient.state import Best, Layout, Run, load_checkpoint
+from ucad.solvers.gradient.training import train
 
 
 def run_training(learner, run, problem=None, **settings):

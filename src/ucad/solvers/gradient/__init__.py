@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ucad.solvers.gradient.discretise import RefitSettings
+from ucad.solvers.gradient.epoch import Driver, Feasibility, TrainingSettings
 from ucad.solvers.gradient.fit import fit_gradient
-from ucad.solvers.gradient.objective import MechanismKind, ModelSettings
+from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings
 from ucad.solvers.gradient.presets import GradientConfig, Preset, fast, paper, preset
 from ucad.solvers.gradient.problem import ConstraintSettings
 from ucad.solvers.gradient.relaxed_graph import (
@@ -14,7 +15,6 @@ from ucad.solvers.gradient.relaxed_graph import (
     TemperatureSchedule,
 )
 from ucad.solvers.gradient.restarts import RestartSettings
-from ucad.solvers.gradient.training import Driver, Feasibility, TrainingSettings
 
 __all__ = [
     "ConstraintSettings",

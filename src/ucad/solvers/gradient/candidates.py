@@ -19,10 +19,11 @@ from ucad.solvers.gradient.discretise import (
     make_scm,
     refit,
 )
-from ucad.solvers.gradient.objective import ModelSettings, Objective, Parameters, profile_nll
+from ucad.solvers.gradient.epoch import TrainingSettings
+from ucad.solvers.gradient.mechanisms import ModelSettings, Parameters
+from ucad.solvers.gradient.objective import Objective, profile_nll
 from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
-from ucad.solvers.gradient.training import TrainingSettings
 from ucad.solvers.selection import Candidate, best_candidate
 
 __all__ = ["Candidates", "Learner", "relaxed", "settle"]

@@ -27,11 +27,11 @@ from cooper.utils.annotations import ConstraintType
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ucad.solvers.gradient.epoch import TrainingSettings, draw_noise
 from ucad.solvers.gradient.lagrangian import GROWTH_TOLERANCE, AugmentedLagrangian
-from ucad.solvers.gradient.objective import Parameters
+from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.state import Layout, TrainingState
-from ucad.solvers.gradient.training import TrainingSettings, draw_noise
 
 __all__ = ["cooper_epoch"]
 

@@ -15,7 +15,8 @@ from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph, boolean_product
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.gradient.lagrangian import Adam
-from ucad.solvers.gradient.objective import Objective, Parameters, best_children
+from ucad.solvers.gradient.mechanisms import Parameters
+from ucad.solvers.gradient.objective import Objective, best_children
 from ucad.solvers.gradient.problem import discrete_edges, expected_graph
 from ucad.solvers.gradient.relaxed_graph import EdgeLogits, RelaxedGraph
 from ucad.solvers.gradient.state import Layout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -14,16 +15,14 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
-from ucad.solvers.gradient.objective import (
-    initial_parameters,
-    make_objective,
-    masked_moments,
-)
+from ucad.solvers.gradient.mechanisms import initial_parameters
+from ucad.solvers.gradient.objective import make_objective, masked_moments
 from ucad.solvers.gradient.presets import GradientConfig, fast
 from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import PriorKnowledge
 from ucad.solvers.gradient.restarts import restart_factors
-from ucad.solvers.gradient.training import Run, Trained, train
+from ucad.solvers.gradient.state import Run
+from ucad.solvers.gradient.training import Trained, train
 from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.selection import advice_for
 from ucad.solvers.status import FitResult, FitStatus
@@ -81,6 +80,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
         best, restart_notes, interrupted = restart_factors(learner, best, config.restarts, run)
         notes += restart_notes
     status = _status(best, trained, interrupted, notes)
+    status = replace(status, advice=(*status.advice, *_advice_on_scale(data)))
     scm = best.scm(0)
     nll = scm.nll(validation.x, validation.is_intervened)
     return FitResult(scm, status, nll, trained.history, time.monotonic() - started)
@@ -165,6 +165,17 @@ def _status(best: Candidates, trained: Trained, interrupted: bool, notes: list[s
         removed_edges=best.removed_edges(0),
         advice=advice_for(violations),
         notes=tuple(notes),
+    )
+
+
+def _advice_on_scale(data: InterventionalData) -> tuple[str, ...]:
+    """The variance floor and the starting points are meant for variables of variance 1."""
+    spread = data.x.std(axis=0)
+    if spread.min() > 0.5 and spread.max() < 2:
+        return ()
+    return (
+        "Standardise the data first (data.standardised()): standard deviations go from "
+        f"{spread.min():.2g} to {spread.max():.2g}, and the settings are meant for 1.",
     )
 
 

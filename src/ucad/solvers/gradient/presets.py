@@ -7,11 +7,11 @@ from enum import Enum
 
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.solvers.gradient.discretise import RefitSettings
-from ucad.solvers.gradient.objective import ModelSettings
+from ucad.solvers.gradient.epoch import Driver, Feasibility, TrainingSettings
+from ucad.solvers.gradient.mechanisms import ModelSettings
 from ucad.solvers.gradient.problem import ConstraintSettings
 from ucad.solvers.gradient.relaxed_graph import PriorKnowledge, Sampling
 from ucad.solvers.gradient.restarts import RestartSettings
-from ucad.solvers.gradient.training import Driver, Feasibility, TrainingSettings
 
 __all__ = ["GradientConfig", "Preset", "fast", "paper", "preset"]
 

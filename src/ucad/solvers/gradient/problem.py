@@ -18,7 +18,8 @@ from ucad.constraints import (
     sparsity_violation,
 )
 from ucad.errors import InvalidInputError
-from ucad.solvers.gradient.objective import Objective, Parameters, edge_effects
+from ucad.solvers.gradient.mechanisms import Parameters, edge_effects
+from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.relaxed_graph import (
     Edge,
     EdgeLogits,

@@ -14,11 +14,12 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from ucad._types import Progress
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
-from ucad.solvers.gradient.objective import Parameters
+from ucad.solvers.gradient.mechanisms import Parameters
 
-__all__ = ["Best", "Layout", "TrainingState", "load_checkpoint", "save_checkpoint"]
+__all__ = ["Best", "Layout", "Run", "TrainingState", "load_checkpoint", "save_checkpoint"]
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,31 @@ class TrainingState:
             best=Best(**group("best")),
             epoch=epoch,
         )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What belongs to one call rather than to the settings.
+
+    Attributes:
+        seed: of the noise and the batches.
+        progress: told about every look at the validation data.
+        stage: what the progress report calls this.
+        checkpoint: where the state is kept, if anywhere.
+        fingerprint: of data, settings and seed; a checkpoint with another one is refused.
+    """
+
+    seed: int
+    progress: Progress | None = None
+    stage: str = "training"
+    checkpoint: Path | None = None
+    fingerprint: str = ""
+
+    def resume(self) -> TrainingState | None:
+        """The state of an earlier run, if there is one."""
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return None
+        return load_checkpoint(self.checkpoint, self.fingerprint)
 
 
 def save_checkpoint(state: TrainingState, path: Path, fingerprint: str) -> None:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ucad.errors import InvalidInputError
 from ucad.scm import AffineMap, FactorSCM, LinearMechanism, MLPMechanism
-from ucad.solvers.gradient.objective import MechanismKind, ModelSettings, Parameters
+from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings, Parameters
 from ucad.solvers.gradient.relaxed_graph import Edge
 
 __all__ = ["EDGE_LOGIT", "NO_EDGE_LOGIT", "graph_logits", "parameters_of"]
