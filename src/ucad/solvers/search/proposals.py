@@ -57,9 +57,9 @@ class Proposer:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
 
         Lemma "Reading Q, R in A" for functions. Where no order is known, the parents are looked
-        for again without variables that nobody clamps and without those of them that all but
-        equal the target, since such a leaf is a perfect proxy of its factor; and more freely where
-        nothing was found.
+        for again without variables that nobody clamps, since such a leaf is a proxy of its factor:
+        without all of them, those that all but equal the target, or those that are no roots; and
+        more freely where nothing was found.
         """
         done: set[tuple[int, tuple[int, ...]]] = set()
         for may_cause in self._options(done):
@@ -85,8 +85,11 @@ class Proposer:
         yield may_cause
         if self.causes.position is None:
             clamped = ~self.causes.never_clamped[:, None]
+            is_root = np.ones((len(may_cause), 1), dtype=bool)
+            is_root[[j for j, _ in done]] = False
             twin = np.abs(np.corrcoef(self.data.x.T)) > TWIN
             yield may_cause & (clamped | ~twin)
+            yield may_cause & (clamped | is_root)
             yield may_cause & clamped
             not_below = ~self.causes.ancestors.T & ~np.eye(len(may_cause), dtype=bool)
             without = np.ones(len(may_cause), dtype=bool)

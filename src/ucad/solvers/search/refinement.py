@@ -63,12 +63,20 @@ def fit_variables(
     R: VariablesByFactors,
     settings: FitSettings,
     start: Model | None = None,
+    only: Int[np.ndarray, " some"] | None = None,
 ) -> Model:
-    """Fits every variable to its factors and scores the whole."""
+    """Fits every variable to its factors and scores the whole.
+
+    With `only`, the other variables are taken from `start`, whose factors they use.
+    """
     z = np.stack([f.values(data.x) for f in factors], axis=1)
     free = ~data.is_intervened
     variables, errors = [], np.zeros(data.n_variables)
     for j in range(data.n_variables):
+        if start is not None and only is not None and j not in only:
+            variables.append(start.variables[j])
+            errors[j] = start.errors[j]
+            continue
         regression = Regression(data.x[:, j], free[:, j].astype(np.float64))
         fitted = fit_function(
             z,
@@ -171,11 +179,21 @@ def _scored(data: InterventionalData, model: Model, settings: FitSettings) -> Mo
     return replace(model, score=float(fit - settings.penalty * edges))
 
 
-def prune(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
-    """Takes edges away, the cheapest first, while the score of the refitted model rises."""
-    for k in range(len(model.factors)):
-        model = _prune_factor(data, model, k, settings)
-    for j in np.flatnonzero(model.R.sum(axis=1) > 1):
+def prune(
+    data: InterventionalData,
+    model: Model,
+    settings: FitSettings,
+    only: Int[np.ndarray, " some"] | None = None,
+) -> Model:
+    """Takes edges away, the cheapest first, while the score of the refitted model rises.
+
+    With `only`, just the edges from factors to the given variables.
+    """
+    if only is None:
+        for k in range(len(model.factors)):
+            model = _prune_factor(data, model, k, settings)
+    several = np.flatnonzero(model.R.sum(axis=1) > 1)
+    for j in several if only is None else np.intersect1d(several, only):
         model = _prune_variable(data, model, int(j), settings)
     return model
 

@@ -24,6 +24,7 @@ from ucad.solvers.search.export import as_scm, parameter_count
 from ucad.solvers.search.functions import Function, FunctionConfig, distinct
 from ucad.solvers.search.order import OrderConfig
 from ucad.solvers.search.proposals import Proposer
+from ucad.solvers.search.reanchor import reanchor
 from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
 from ucad.solvers.search.screening import ScreeningConfig
 from ucad.solvers.search.settings import FitSettings
@@ -243,6 +244,8 @@ class SearchRun:
             yield "pruning", prune(data, self.model, final)
             if settings.nonlinear:
                 yield "disentangling", disentangle(data, self.model, final)
+            if settings.variable_fit.hidden:
+                yield "re-anchoring", reanchor(data, self.model, pool, settings)
             if not settings.nonlinear or self.model.score <= before + settings.penalty:
                 break
             assembly, order = self._reassembled(pool, self.causes)

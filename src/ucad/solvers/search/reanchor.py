@@ -1,0 +1,133 @@
+"""Giving the place of a factor that others can do without to one that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ucad._types import VariablesByFactors
+from ucad.data import InterventionalData
+from ucad.graph import boolean_product, topological_levels
+from ucad.solvers.search.functions import Function
+from ucad.solvers.search.moments import additive_features
+from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
+from ucad.solvers.search.settings import FitSettings
+
+__all__ = ["reanchor"]
+
+N_SLOTS = 2
+N_CANDIDATES = 2
+ALIKE = 0.95
+
+
+def reanchor(
+    data: InterventionalData, model: Model, pool: Sequence[Function], settings: FitSettings
+) -> Model:
+    """Replaces a factor by a candidate that explains more of what the others leave.
+
+    A variable with several factors is not an additive function of them, so a factor of its own may
+    have been chosen for it. Here its children are first given to all other factors, which shows
+    what the factor is really worth; the least useful ones make room. Kept if the score is higher.
+    """
+    spared = [_without(data, model, k, settings) for k in range(len(model.factors))]
+    slots = np.argsort([-spare.score for spare in spared], kind="stable")[:N_SLOTS]
+    best = model
+    for k in slots:
+        spare = spared[k]
+        for function, gains in _most_missing(data, spare, int(k), pool, settings):
+            trial = _with_factor(data, spare, int(k), function, gains, settings)
+            if trial is not None and trial.score > best.score:
+                best = trial
+    return best
+
+
+def _without(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
+    """The model whose factor k has no edges, its children being given to all others they may."""
+    Q, R = model.Q.copy(), model.R.copy()
+    children = np.flatnonzero(R[:, k])
+    Q[:, k] = R[:, k] = False
+    for j in children:
+        for other in range(len(model.factors)):
+            wider = R.copy()
+            wider[j, other] = other != k and Q[:, other].any() and not Q[j, other]
+            if _is_acyclic(Q, wider):
+                R = wider
+    factors = list(model.factors)
+    factors[k] = Function(np.array([], dtype=np.int64), None, None, np.zeros(0), 0.0)
+    refitted = fit_variables(data, factors, R, settings, start=model, only=children)
+    return prune(data, refitted, settings, only=children)
+
+
+def _most_missing(
+    data: InterventionalData,
+    spare: Model,
+    k: int,
+    pool: Sequence[Function],
+    settings: FitSettings,
+) -> list[tuple[Function, Float[np.ndarray, " variables"]]]:
+    """The candidates that would explain most of what is left, with what each variable gains."""
+    z = spare.state(data)
+    free = ~data.is_intervened
+    left = np.stack([x - g.values(z) for x, g in zip(data.x.T, spare.variables, strict=True)]).T
+    left = np.where(free, left, 0.0)
+    others = [values for at, values in enumerate(z.T) if at != k and values.std() > 0]
+    ranked = []
+    for function in pool:
+        values = function.values(data.x)
+        if any(abs(np.corrcoef(values, other)[0, 1]) > ALIKE for other in others):
+            continue
+        gains = _gains(values, left, free.sum(axis=0), spare, settings)
+        Q, R = spare.Q.copy(), spare.R.copy()
+        Q[function.parents, k] = True
+        gains[Q[:, k]] = 0.0
+        for j in np.flatnonzero(gains):
+            R[j, k] = True
+            if not _is_acyclic(Q, R):
+                R[j, k], gains[j] = False, 0.0
+        ranked.append(
+            (float(gains.sum()) - settings.penalty * len(function.parents), function, gains)
+        )
+    ranked.sort(key=lambda entry: -entry[0])
+    return [(function, gains) for _, function, gains in ranked[:N_CANDIDATES]]
+
+
+def _gains(
+    values: Float[np.ndarray, " samples"],
+    left: Float[np.ndarray, "samples variables"],
+    counts: Int[np.ndarray, " variables"],
+    spare: Model,
+    settings: FitSettings,
+) -> Float[np.ndarray, " variables"]:
+    """Nats that functions of one candidate explain of each residual; 0 below an edge's price."""
+    nonlinear = settings.variable_fit.hidden > 0
+    features = additive_features(values[:, None], nonlinear)[:, 0]
+    design = np.column_stack([features, np.ones(len(values))])
+    explained = ((design @ np.linalg.lstsq(design, left, rcond=None)[0]) ** 2).sum(axis=0)
+    share = explained / (counts * (spare.errors + settings.floor))
+    nats = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9)) - settings.penalty
+    return np.maximum(nats, 0.0)
+
+
+def _with_factor(
+    data: InterventionalData,
+    spare: Model,
+    k: int,
+    function: Function,
+    gains: Float[np.ndarray, " variables"],
+    settings: FitSettings,
+) -> Model | None:
+    children = np.flatnonzero(gains)
+    if not len(children):
+        return None
+    R = spare.R.copy()
+    R[children, k] = True
+    factors = list(spare.factors)
+    factors[k] = function
+    trial = fit_variables(data, factors, R, settings, start=spare, only=children)
+    return prune(data, polish(data, trial, settings, 2), settings)
+
+
+def _is_acyclic(Q: VariablesByFactors, R: VariablesByFactors) -> bool:
+    return topological_levels(boolean_product(R.T, Q)) is not None and not (Q & R).any()
