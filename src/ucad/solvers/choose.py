@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["MechanismChoice", "SolveSettings", "SolverName", "solve"]
 
 
+MOST_VARIABLES_TO_TRAIN = 300
+"""Above this `auto` leaves out the gradient objective: its moments take n³ numbers."""
+
+
 class SolverName(StrEnum):
     """The solvers."""
 
@@ -86,8 +90,8 @@ def solve(
 ) -> FitResult:
     """Fits a factor SCM to standardised data.
 
-    With `auto`: the search, then the gradient objective from its result, and the model that
-    explains the validation data better is kept.
+    With `auto`: the search, then (up to 300 variables) the gradient objective from its result, and
+    the model that explains the validation data better is kept.
 
     Args:
         data: what to learn from, standardised.
@@ -101,7 +105,7 @@ def solve(
             return _search(data, settings, validation, progress)
         case SolverName.AUTO:
             found = _search(data, settings, validation, progress)
-            if found.status.interrupted:
+            if found.status.interrupted or data.n_variables > MOST_VARIABLES_TO_TRAIN:
                 return found
             trained = _gradient(data, settings, validation, progress, checkpoint, found.scm)
             return _better(found, trained)
