@@ -19,6 +19,7 @@ from ucad.metrics import mean_correlation
 
 LINEAR = {"solver": "search", "factor_mechanism": "linear", "variable_mechanism": "linear"}
 
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks([ucad.UCAD(n_factors=1, **LINEAR)])
 def test_scikit_learns_own_checks(estimator, check):
