@@ -238,8 +238,11 @@ class SearchRun:
         final = _final_settings(settings, self.config)
         for _ in range(self.config.n_cycles):
             before = self.model.score
-            better = self._improve(proposer, pool, assembly, order, self.causes)
-            yield from (("better factors", self._model(*choice)) for choice in better)
+            for choice in self._improve(proposer, pool, assembly, order, self.causes):
+                better = self._model(*choice)
+                yield "better factors", better
+                if better is not self.model:
+                    break
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
             if settings.nonlinear:
