@@ -41,6 +41,8 @@ app.command(simulate)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command and exits: 0 done, 1 not converged, 2 wrong use, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    # Many small matrices: threads that wait for each other made the demo ten times slower.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     debug = "--debug" in words
     try:
         result = app([w for w in words if w != "--debug"], exit_on_error=False, print_error=False)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
@@ -100,17 +104,27 @@ def solve(
         progress: told how far the fit is.
         checkpoint: a file for the state of gradient training; it goes on from there if it exists.
     """
-    match SolverName(settings.solver):
-        case SolverName.SEARCH:
-            return _search(data, settings, validation, progress)
-        case SolverName.AUTO:
-            found = _search(data, settings, validation, progress)
-            if found.status.interrupted or data.n_variables > MOST_VARIABLES_TO_TRAIN:
-                return found
-            trained = _gradient(data, settings, validation, progress, checkpoint, found.scm)
-            return _better(found, trained)
-        case SolverName.GRADIENT | SolverName.PAPER:
+    with _one_thread():
+        if settings.solver in (SolverName.GRADIENT, SolverName.PAPER):
             return _gradient(data, settings, validation, progress, checkpoint, None)
+        found = _search(data, settings, validation, progress)
+        is_done = settings.solver == SolverName.SEARCH or found.status.interrupted
+        if is_done or data.n_variables > MOST_VARIABLES_TO_TRAIN:
+            return found
+        trained = _gradient(data, settings, validation, progress, checkpoint, found.scm)
+        return _better(found, trained)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
+    before = torch.get_num_threads()
+    with threadpool_limits(limits=1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
 
 def _search(
