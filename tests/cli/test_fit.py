@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(folder, tmp_
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_is_one_line(folder):
-    script = f"{sys.executable} -m ucad certify '{folder / 'run'}' > /dev/full"
+    script = f"'{sys.executable}' -m ucad certify '{folder / 'run'}' > /dev/full"
     failed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
     assert failed.returncode == 2
     assert "No space left" in failed.stderr
