@@ -9,9 +9,12 @@ from ucad.solvers.search.functions import (
     Regression,
     distinct,
     fit_function,
-    fit_sparse_function,
-    permutation_price,
     unit_variance,
+)
+from ucad.solvers.search.sparse import (
+    fit_sparse_function,
+    interventional_gains,
+    permutation_price,
 )
 
 MLP = FunctionConfig(hidden=8, n_steps=40)
@@ -110,3 +113,17 @@ def test_the_price_of_an_unused_parent_is_zero():
     price = permutation_price(x, f, everything(x[:, 0]), floor=1e-3)
     assert price[0] > 100
     assert price[1] == 0
+
+
+def test_a_sibling_predicts_but_not_where_it_is_clamped_and_a_hidden_parent_does():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((6000, 4))
+    y = np.tanh(2 * x[:, 0]) * (x[:, 1] ** 2 - 1) + np.tanh(x[:, 0])
+    clamped = np.zeros(x.shape, dtype=bool)
+    clamped[:500, 1] = clamped[500:1000, 2] = True
+    x[:, 2] = np.where(clamped[:, 2], x[:, 2], y)
+    fitted = fit_function(x, np.array([0]), everything(y), MLP)
+    gains = interventional_gains(x, fitted, everything(y), clamped)
+    assert gains[1] > 20
+    assert gains[2] < 5
+    assert gains[3] == 0

@@ -17,14 +17,13 @@ from ucad.solvers.search.functions import (
     Function,
     Regression,
     fit_function,
-    fit_sparse_function,
-    interventional_gains,
     unit_variance,
 )
 from ucad.solvers.search.moments import additive_features
 from ucad.solvers.search.refinement import pseudo_target
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
 from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.search.sparse import fit_sparse_function, interventional_gains
 
 __all__ = ["Proposer"]
 

@@ -14,10 +14,10 @@ from ucad.solvers.search.functions import (
     Function,
     Regression,
     fit_function,
-    permutation_price,
     unit_variance,
 )
 from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.search.sparse import permutation_price
 
 __all__ = ["Model", "fit_variables", "polish", "prune", "pseudo_target"]
 

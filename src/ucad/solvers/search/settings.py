@@ -1,12 +1,18 @@
-"""The model class and the score, as every stage of the search needs to know them."""
+"""The settings of the search, and what every stage needs to know of the model class and score."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
 
 from ucad.solvers.search.functions import FunctionConfig
+from ucad.solvers.search.order import OrderConfig
+from ucad.solvers.search.screening import ScreeningConfig
 
-__all__ = ["FitSettings"]
+__all__ = ["FitSettings", "Mechanisms", "SearchConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +35,64 @@ class FitSettings:
     def nonlinear(self) -> bool:
         """Whether a variable may be a nonlinear function of its low-level parents."""
         return bool(self.factor_fit.hidden or self.variable_fit.hidden)
+
+
+class Mechanisms(Enum):
+    """What F_Z or F_X may be."""
+
+    LINEAR = "linear"
+    MLP = "mlp"
+    AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """All settings of the search.
+
+    Attributes:
+        factor_mechanism: the class of F_Z; `AUTO` tries both and keeps the lower BIC.
+        variable_mechanism: the class of F_X; `AUTO` tries both and keeps the lower BIC.
+        penalty_per_log_sample: an edge costs this many times log N nats.
+        floor: s₀, the variance that no explanation goes below, at variables of variance 1.
+        n_improvements: rounds of proposing better factors.
+        n_cycles: how often the jointly fitted factors are put back and bettered again.
+        n_polish: rounds of joint fitting at the end.
+        screening: how ancestors are read off interventions.
+        ordering: how long orders of variables are searched.
+        fit: how nonlinear functions are fitted on the way.
+        final_samples: samples used for the functions of the final model.
+    """
+
+    factor_mechanism: Mechanisms = Mechanisms.LINEAR
+    variable_mechanism: Mechanisms = Mechanisms.LINEAR
+    penalty_per_log_sample: float = 2.0
+    floor: float = 1e-3
+    n_improvements: int = 8
+    n_cycles: int = 3
+    n_polish: int = 4
+    screening: ScreeningConfig = field(default_factory=ScreeningConfig)
+    ordering: OrderConfig = field(default_factory=OrderConfig)
+    fit: FunctionConfig = field(default_factory=FunctionConfig)
+    final_samples: int = 8000
+
+    def classes(self) -> list[SearchConfig]:
+        """The configurations to try, `AUTO` written out, simple ones first."""
+
+        def options(choice: Mechanisms) -> list[Mechanisms]:
+            both = [Mechanisms.LINEAR, Mechanisms.MLP]
+            return both if choice is Mechanisms.AUTO else [choice]
+
+        pairs = itertools.product(options(self.factor_mechanism), options(self.variable_mechanism))
+        return [replace(self, factor_mechanism=z, variable_mechanism=x) for z, x in pairs]
+
+    def settings(self, n_samples: int, seed: int) -> FitSettings:
+        """The model class and the score, for a number of samples."""
+        penalty = self.penalty_per_log_sample * float(np.log(n_samples))
+        fit = replace(self.fit, floor=self.floor, penalty=penalty, seed=seed)
+        affine = replace(fit, hidden=0)
+        return FitSettings(
+            factor_fit=fit if self.factor_mechanism is Mechanisms.MLP else affine,
+            variable_fit=fit if self.variable_mechanism is Mechanisms.MLP else affine,
+            penalty=penalty,
+            floor=self.floor,
+        )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,80 +19,17 @@ from ucad.solvers.search.assembly import Assembly, Order, assemble, build_assemb
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.disentangle import disentangle
 from ucad.solvers.search.export import as_scm, parameter_count
-from ucad.solvers.search.functions import Function, FunctionConfig, distinct
-from ucad.solvers.search.order import OrderConfig
+from ucad.solvers.search.functions import Function, distinct
 from ucad.solvers.search.proposals import Proposer
 from ucad.solvers.search.reanchor import reanchor
 from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
-from ucad.solvers.search.screening import ScreeningConfig
-from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.search.settings import FitSettings, Mechanisms, SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.status import FitResult
 
 __all__ = ["Mechanisms", "SearchConfig", "fit_search", "score_structure"]
 
 Row: TypeAlias = dict[str, float | int | str]
-
-
-class Mechanisms(Enum):
-    """What F_Z or F_X may be."""
-
-    LINEAR = "linear"
-    MLP = "mlp"
-    AUTO = "auto"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchConfig:
-    """All settings of the search.
-
-    Attributes:
-        factor_mechanism: the class of F_Z; `AUTO` tries both and keeps the lower BIC.
-        variable_mechanism: the class of F_X; `AUTO` tries both and keeps the lower BIC.
-        penalty_per_log_sample: an edge costs this many times log N nats.
-        floor: s₀, the variance that no explanation goes below, at variables of variance 1.
-        n_improvements: rounds of proposing better factors.
-        n_cycles: how often the jointly fitted factors are put back and bettered again.
-        n_polish: rounds of joint fitting at the end.
-        screening: how ancestors are read off interventions.
-        ordering: how long orders of variables are searched.
-        fit: how nonlinear functions are fitted on the way.
-        final_samples: samples used for the functions of the final model.
-    """
-
-    factor_mechanism: Mechanisms = Mechanisms.LINEAR
-    variable_mechanism: Mechanisms = Mechanisms.LINEAR
-    penalty_per_log_sample: float = 2.0
-    floor: float = 1e-3
-    n_improvements: int = 8
-    n_cycles: int = 3
-    n_polish: int = 4
-    screening: ScreeningConfig = field(default_factory=ScreeningConfig)
-    ordering: OrderConfig = field(default_factory=OrderConfig)
-    fit: FunctionConfig = field(default_factory=FunctionConfig)
-    final_samples: int = 8000
-
-    def classes(self) -> list[SearchConfig]:
-        """The configurations to try, `AUTO` written out, simple ones first."""
-
-        def options(choice: Mechanisms) -> list[Mechanisms]:
-            both = [Mechanisms.LINEAR, Mechanisms.MLP]
-            return both if choice is Mechanisms.AUTO else [choice]
-
-        pairs = itertools.product(options(self.factor_mechanism), options(self.variable_mechanism))
-        return [replace(self, factor_mechanism=z, variable_mechanism=x) for z, x in pairs]
-
-    def settings(self, n_samples: int, seed: int) -> FitSettings:
-        """The model class and the score, for a number of samples."""
-        penalty = self.penalty_per_log_sample * float(np.log(n_samples))
-        fit = replace(self.fit, floor=self.floor, penalty=penalty, seed=seed)
-        affine = replace(fit, hidden=0)
-        return FitSettings(
-            factor_fit=fit if self.factor_mechanism is Mechanisms.MLP else affine,
-            variable_fit=fit if self.variable_mechanism is Mechanisms.MLP else affine,
-            penalty=penalty,
-            floor=self.floor,
-        )
 
 
 def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
