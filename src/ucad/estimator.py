@@ -150,7 +150,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float64]:
         """τ: the factors of given samples."""
         x = self._samples(X)
-        return np.asarray(self.scm_.state_map(x).numpy())
+        return np.asarray(self.scm_.state_map(x).cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -160,7 +160,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return np.asarray(self.scm_.expected_variables(Z).numpy())
+        return np.asarray(self.scm_.expected_variables(Z).cpu().numpy())
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
