@@ -17,7 +17,15 @@ from ucad.data.formats.dcdi import DATA, REGIMES, SIDE, write_dcdi
 from ucad.data.formats.options import read_json, write_beside
 from ucad.errors import FormatError, InvalidInputError
 
-__all__ = ["ABOUT", "Kept", "Shelf", "finished", "keep_recording", "open_recording"]
+__all__ = [
+    "ABOUT",
+    "Kept",
+    "Shelf",
+    "finished",
+    "keep_recording",
+    "note_in_recording",
+    "open_recording",
+]
 
 ABOUT, INPUT_OF = "recording.json", "input_of.npy"
 _GROWING = "growing.json"
@@ -120,6 +128,12 @@ def keep_recording(
     whole = {"format": "ucad recording", "schema_version": SCHEMA_VERSION, **about}
     write_beside(folder / ABOUT, json.dumps({**whole, "identity": shelf.identity}, indent=1))
     shelf.clear()
+
+
+def note_in_recording(folder: Path, notes: Mapping[str, Any]) -> None:
+    """Adds to `recording.json`, such as where the model came from."""
+    about = read_json(folder / ABOUT)
+    write_beside(folder / ABOUT, json.dumps({**about, **notes}, indent=1))
 
 
 class Kept(NamedTuple):
