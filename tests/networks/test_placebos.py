@@ -67,7 +67,7 @@ def test_factors_of_one_gap_make_units_of_the_same_sites():
 
 def test_placebos_are_near_chance_where_the_known_factor_is_perfect():
     assert interchange_score(factor_swap(STEERING, "Z1"), INPUTS, PAIRS).mean == 1.0
-    n = 12
+    n = 6
     kinds = {
         "rotated": rotated_factor_swaps(STEERING, ["Z1", "Z2"], n_draws=n),
         "directions": random_direction_swaps(STEERING, "Z3", INPUTS, n_draws=n),

@@ -155,8 +155,8 @@ class Shared(nn.Module):
     [
         (mlp(), ["9"], "no module '9'"),
         (Convolutional(), ["secnd:mean"], "Did you mean 'second'"),
-        (Recurrent(), ["idle"], "no module 'idle': name a module that is called"),
-        (Recurrent(), ["cell#5"], "no a call number 5"),
+        (Recurrent(), ["idle"], "does not call the module 'idle'"),
+        (Recurrent(), ["cell#5"], "often enough for call 5"),
         (Shared(), ["other"], "'other' is called more than once"),
         (mlp(), ["0", "0"], r"'0\[0\]' twice"),
         (mlp(), ["1@0"], r"'1' must have the shape \(rows, tokens, features\)"),

@@ -2,9 +2,18 @@ import numpy as np
 import pytest
 import torch
 
-from tests.networks.models import EXACT_SITES, exact_inputs, exact_network, exact_scm, mlp
+from tests.networks.models import (
+    EXACT_SITES,
+    Convolutional,
+    Transformer,
+    exact_inputs,
+    exact_network,
+    exact_scm,
+    mlp,
+)
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError
+from ucad.graph import FactorGraph
 from ucad.networks import (
     Activation,
     Site,
@@ -14,7 +23,7 @@ from ucad.networks import (
     record,
     swap_pairs,
 )
-from ucad.scm import hard
+from ucad.scm import FactorSCM, LinearMechanism, hard
 
 INPUTS = exact_inputs()
 BITS = (INPUTS > 0.5).numpy()
@@ -144,3 +153,41 @@ def test_a_recording_of_the_network_has_the_variables_of_its_scm():
     recording = record(exact_network(), INPUTS, EXACT_SITES)
     assert recording.data.variable_names == exact_scm().graph.variable_names
     assert exact_scm().graph.respects_layers(recording.data.layer_of)
+
+
+def random_scm(names, layer_of):
+    """One factor from the first layer to the second, with random weights."""
+    rng = np.random.default_rng(0)
+    F_Z = torch.from_numpy(np.where(layer_of == 0, rng.standard_normal(len(names)), 0.0)[None])
+    F_X = torch.from_numpy(np.where(layer_of == 1, rng.standard_normal(len(names)), 0.0)[:, None])
+    graph = FactorGraph((F_Z != 0).numpy().T, (F_X != 0).numpy(), variable_names=tuple(names))
+    return FactorSCM(
+        graph,
+        LinearMechanism(F_Z, torch.zeros(1, dtype=torch.float64)),
+        LinearMechanism(F_X, torch.zeros(len(names), dtype=torch.float64)),
+        torch.ones(len(names), dtype=torch.float64),
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "inputs", "sites"),
+    [
+        (Convolutional(), torch.randn(40, 1, 6, 6), ["first:mean", "second:max"]),
+        (Transformer(), torch.randint(10, (40, 4)), ["blocks.0@-1", "blocks.1.mlp.1@-1"]),
+        (mlp(inplace=True), torch.randn(40, 5), ["1", "3"]),
+    ],
+)
+def test_networks_of_every_kind_are_steered_and_left_alone(model, inputs, sites):
+    data = record(model, inputs, sites).data
+    steered = Steering(model, random_scm(data.variable_names, data.layer_of))
+    same = steered.interchange(inputs[:20], inputs[:20], "Z1")
+    torch.testing.assert_close(same.after.output, same.before.output)
+    swapped = steered.interchange(inputs[:20], inputs[20:], "Z1")
+    change = (swapped.source.z - swapped.before.z) @ steered.scm.variable_mechanism.weight.T
+    wanted = swapped.before.x + change.float()
+    if swapped.before.x[:, data.layer_of == 1].min() == 0:
+        wanted = torch.where(torch.from_numpy(data.layer_of == 1), wanted.clamp_min(0), wanted)
+    torch.testing.assert_close(swapped.after.x, wanted, atol=1e-4, rtol=1e-4)
+    assert not torch.equal(swapped.after.output, swapped.before.output)
+    assert model.training
+    assert all(not module._forward_hooks for module in model.modules())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import nn
 
-    from ucad.networks import Inputs, Steering, SteeringTable
+    from ucad.networks import Inputs, Steering, SteeringSettings, SteeringTable
 
 __all__ = ["load_model", "record", "steer"]
 
@@ -110,6 +110,7 @@ def steer(
     recording: Path | None = None,
     pairs: int = 2000,
     draws: int = 10,
+    ceiling: int = 1,
     seed: int = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     json: bool = False,
@@ -138,6 +139,8 @@ def steer(
         How many pairs of inputs to swap.
     draws
         How many placebos of every kind.
+    ceiling
+        The dimension of the supervised subspace that is learned to compare with; 0 for none.
     seed
         Of pairs and placebos.
     output
@@ -145,14 +148,15 @@ def steer(
     json
         Print the JSON instead of a table.
     """
-    from ucad.networks import Steering, load_recording
+    from ucad.networks import Steering, SteeringSettings, load_recording
     from ucad.runs import load_run
 
     scm = load_run(run).scm
     acts = None if recording is None else load_recording(recording).activations
     steering, rows = Steering(load_model(model), scm, activations=acts), _read_inputs(inputs)
     if labels is not None:
-        table = _labelled(steering, rows, labels, pairs=pairs, draws=draws, seed=seed)
+        settings = SteeringSettings(n_draws=draws, ceiling_directions=ceiling, seed=seed)
+        table = _labelled(steering, rows, labels, pairs, settings)
         result: dict[str, Any] = {"concepts": json_module.loads(table.to_json())["concepts"]}
         text = str(table)
     else:
@@ -237,16 +241,11 @@ def _load(path: Path) -> Any:
 
 
 def _labelled(
-    steering: Steering, inputs: Inputs, path: Path, *, pairs: int, draws: int, seed: int
+    steering: Steering, inputs: Inputs, path: Path, pairs: int, settings: SteeringSettings
 ) -> SteeringTable:
     import numpy as np
 
-    from ucad.networks import (
-        SteeringSettings,
-        expected_by_lookup,
-        steering_table,
-        swap_pairs,
-    )
+    from ucad.networks import expected_by_lookup, steering_table, swap_pairs
 
     labels = _read_labels(path, inputs)
     outcome, bases = labels.pop(OUTCOME), labels.pop(BASES, None)
@@ -256,11 +255,10 @@ def _labelled(
             expected_by_lookup(labels, outcome, name),
             bases=None if bases is None else np.flatnonzero(bases),
             n_pairs=pairs,
-            seed=seed,
+            seed=settings.seed,
         )
         for name in labels
     }
-    settings = SteeringSettings(n_draws=draws, seed=seed)
     return steering_table(steering, inputs, drawn, settings=settings)
 
 

@@ -105,9 +105,12 @@ class ConceptTable:
             ).rstrip()
             for line in lines
         ]
-        details = ["", *(score.detail for score in self.scores)]
-        joined = [f"{line}  {detail}".rstrip() for line, detail in zip(text, details, strict=True)]
-        return "\n".join([*joined, *(f"Note: {note}" for note in self.notes)])
+        text[1:] = [
+            f"{line}  {score.detail}" if score.concept else line
+            for line, score in zip(text[1:], self.scores, strict=True)
+        ]
+        text += [f"{s.kind} {s.metric}: {s.detail}" for s in self.scores if not s.concept]
+        return "\n".join([*text, *(f"Note: {note}" for note in self.notes)])
 
 
 def concept_table(

@@ -209,10 +209,10 @@ def _called_twice(site: Site) -> InvalidInputError:
 
 
 def _not_called(site: Site) -> InvalidInputError:
-    which = "" if site.call is None else f" a call number {site.call} of"
+    times = "" if site.call is None else f" often enough for call {site.call}"
     return InvalidInputError(
-        f"The forward pass has no{which} module '{site.module}': name a module that is called "
-        "(containers and compiled modules may not be)."
+        f"The forward pass does not call the module '{site.module}'{times}. "
+        "Containers and compiled modules may not be called: name one that is."
     )
 
 

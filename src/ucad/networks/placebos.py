@@ -16,7 +16,7 @@ from ucad.data import Scaling
 from ucad.errors import InvalidInputError
 from ucad.metrics.chance import rotate
 from ucad.networks.interchange import Decide, Swap, SwapPairs, decision, interchange_score
-from ucad.networks.passes import Inputs
+from ucad.networks.passes import Inputs, n_inputs, select_inputs
 from ucad.networks.sites import columns_of
 from ucad.networks.steering import Steering
 from ucad.networks.subspaces import SubspaceSwap, orthonormal
@@ -34,6 +34,9 @@ __all__ = [
     "rotated_factor_swaps",
     "untrained_like",
 ]
+
+
+_ENOUGH = 5000
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ def random_direction_swaps(
 ) -> Iterator[Swap]:
     """Swaps of random subspaces of the units at the site where the factor has most children.
 
-    Directions are uniform once every unit is divided by its standard deviation on the inputs.
+    Directions are uniform once every unit is divided by its standard deviation on (5,000 of) the
+    inputs.
     """
     columns = columns_of(steering.sites)
     children = steering.scm.graph.R[:, steering.scm.graph.factor_index(factor)].copy()
@@ -107,7 +111,7 @@ def random_direction_swaps(
         steering.sites[i],
         units=tuple(np.array(steering.sites[i].units)[children[columns[i]]].tolist()),
     )
-    scale = steering.run(inputs).x[:, columns[i]].std(dim=0)[children[columns[i]]]
+    scale = steering.run(_few(inputs)).x[:, columns[i]].std(dim=0)[children[columns[i]]]
     rng = np.random.default_rng(seed)
     for _ in range(n_draws):
         drawn = torch.from_numpy(rng.standard_normal((len(scale), min(n_directions, len(scale)))))
@@ -126,9 +130,9 @@ def random_factor_swaps(
     """Swaps of factors of the same size: random sums of the same parents, for the same children.
 
     All factors are replaced, and F_X becomes the least-squares map from them to their children on
-    the inputs: what a linear abstraction with the same graph and arbitrary factors can do.
+    (5,000 of) the inputs: what a linear abstraction with the same graph and arbitrary factors does.
     """
-    x = steering.standard(steering.run(inputs).x)
+    x = steering.standard(steering.run(_few(inputs)).x)
     rng = np.random.default_rng(seed)
     for _ in range(n_draws):
         placebo = _with_random_factors(steering, x, rng)
@@ -189,6 +193,12 @@ def random_rotations(
     return [rotate(standard, rng) for _ in range(n_draws)]
 
 
+def _few(inputs: Inputs) -> Inputs:
+    """Enough inputs for moments, evenly spread."""
+    total = n_inputs(inputs)
+    return select_inputs(inputs, np.arange(0, total, -(-total // _ENOUGH)))
+
+
 def _standardised(values: Float[np.ndarray, "samples columns"]) -> np.ndarray:
     mean, scale = Scaling.of(values)
     return np.asarray((values - mean) / scale)
@@ -201,10 +211,12 @@ def _with_random_factors(steering: Steering, x: Tensor, rng: np.random.Generator
     F_Z = LinearMechanism(drawn / scale, x.new_zeros(graph.n_factors))
     z = torch.cat([F_Z(x), torch.ones_like(x[:, :1])], dim=1)
     weight, bias = x.new_zeros(graph.R.shape), x.mean(dim=0)
-    for j in np.flatnonzero(graph.R.any(axis=1)).tolist():
-        used = [*np.flatnonzero(graph.R[j]).tolist(), graph.n_factors]
-        fitted = torch.linalg.lstsq(z[:, used].cpu(), x[:, [j]].cpu(), driver="gelsd").solution
-        weight[j, used[:-1]], bias[j] = fitted[:-1, 0].to(x), fitted[-1, 0].to(x)
+    for parents in np.unique(graph.R[graph.R.any(axis=1)], axis=0):
+        children = np.flatnonzero((graph.R == parents).all(axis=1)).tolist()
+        used = [*np.flatnonzero(parents).tolist(), graph.n_factors]
+        fitted = torch.linalg.lstsq(z[:, used].cpu(), x[:, children].cpu(), driver="gelsd").solution
+        weight[np.ix_(children, used[:-1])] = fitted[:-1].T.to(x)
+        bias[children] = fitted[-1].to(x)
     scm = replace(
         steering.scm, factor_mechanism=F_Z, variable_mechanism=LinearMechanism(weight, bias)
     )
