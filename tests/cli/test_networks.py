@@ -89,6 +89,7 @@ def folder(tmp_path_factory) -> Path:
     (folder / "exact.py").write_text(EXACT.format(root=str(Path(__file__).parents[2])))
     inputs = exact_inputs()
     np.save(folder / "inputs.npy", inputs.numpy())
+    np.save(folder / "wide.npy", np.zeros((5, 9)))
     bits = (inputs > 0.5).numpy()
     both = bits.all(axis=1)
     np.savez(folder / "labels.npz", outcome=both, bases=both, first=bits[:, 0], second=bits[:, 1])
@@ -160,6 +161,10 @@ def test_steer_without_labels_compares_with_the_prediction(folder):
             ["record", "script.py:model", "--inputs", "inputs.npy", "--sites", "layer.1"],
             "Did you mean 'layers.1'",
         ),
+        (
+            ["record", "script.py:model", "--inputs", "wide.npy", "--sites", "layers.1"],
+            "The model fails on these inputs with RuntimeError",
+        ),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_code_2(folder, words, message):
@@ -168,6 +173,24 @@ def test_wrong_use_is_one_line_and_exit_code_2(folder, words, message):
     assert message in failed.stderr
     assert len(failed.stderr.strip().splitlines()) == 1
     assert not (folder / "never").exists()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"first": np.zeros(400)}, "must hold 'outcome' and at least one concept"),
+        ({"outcome": np.zeros(400)}, "must hold 'outcome' and at least one concept"),
+        ({"outcome": np.zeros(3), "first": np.zeros(400)}, "one entry an input, 400"),
+        ({"outcome": np.arange(400) % 2, "first": np.zeros(400)}, "function of the concepts"),
+        ({"outcome": np.zeros(400), "first": np.zeros(400)}, "no swap changes the decision"),
+    ],
+)
+def test_labels_that_say_nothing_are_refused(folder, arrays, message):
+    np.savez(folder / "wrong.npz", **arrays)
+    words = ["steer", "run", "--model", "exact.py:exact_network", "--inputs", "inputs.npy"]
+    failed = run(*words, "--labels", "wrong.npz", cwd=folder)
+    assert failed.returncode == 2
+    assert message in failed.stderr
 
 
 def test_models_come_from_functions_and_attributes_and_failures_are_told(folder):

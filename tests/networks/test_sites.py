@@ -58,6 +58,7 @@ def test_writing_leaves_the_original_alone_and_touches_only_its_units():
     ("site", "output", "message"),
     [
         (Site("m"), "text", "Got str instead"),
+        (Site("m", output=0), torch.zeros(3, 2), "for output=0. Got Tensor instead"),
         (Site("m"), torch.zeros(3, 2, dtype=torch.int64), "Got torch.int64 instead"),
         (Site("m"), torch.zeros(3, 2, 2), "a 'position' or a 'pooling'"),
         (Site("m", pooling=Pooling.MEAN), torch.zeros(3, 2), "for pooling"),

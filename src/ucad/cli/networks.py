@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +85,7 @@ def record(
         batch_size=batch_size,
         precision=precision,
     )
-    with shown_progress(quiet=quiet) as progress:
+    with shown_progress(quiet=quiet) as progress, _told_if_the_model_fails():
         found = record_network(
             network, rows, sites, settings=settings, seed=seed, directory=output, progress=progress
         )
@@ -154,15 +156,16 @@ def steer(
     scm = load_run(run).scm
     acts = None if recording is None else load_recording(recording).activations
     steering, rows = Steering(load_model(model), scm, activations=acts), _read_inputs(inputs)
-    if labels is not None:
-        settings = SteeringSettings(n_draws=draws, ceiling_directions=ceiling, seed=seed)
-        table = _labelled(steering, rows, labels, pairs, settings)
-        result: dict[str, Any] = {"concepts": json_module.loads(table.to_json())["concepts"]}
-        text = str(table)
-    else:
-        result = {"factors": _unlabelled(steering, rows, pairs=pairs, draws=draws, seed=seed)}
-        text = _unlabelled_text(result["factors"])
-    result["doses"] = _doses(steering, rows, pairs, seed)
+    with _told_if_the_model_fails():
+        if labels is not None:
+            settings = SteeringSettings(n_draws=draws, ceiling_directions=ceiling, seed=seed)
+            table = _labelled(steering, rows, labels, pairs, settings)
+            result: dict[str, Any] = {"concepts": json_module.loads(table.to_json())["concepts"]}
+            text = str(table)
+        else:
+            result = {"factors": _unlabelled(steering, rows, pairs=pairs, draws=draws, seed=seed)}
+            text = _unlabelled_text(result["factors"])
+        result["doses"] = _doses(steering, rows, pairs, seed)
     path = output or run / "steering.json"
     path.write_text(json_module.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
     print(json_module.dumps(result) if json else f"{text}\n\nWritten to {path}")
@@ -212,6 +215,17 @@ def _run_script(script: Path) -> dict[str, Any]:
     finally:
         sys.path.pop(0)
     return vars(module)
+
+
+@contextlib.contextmanager
+def _told_if_the_model_fails() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise InvalidInputError(
+            f"The model fails on these inputs with {type(error).__name__}: {error} "
+            "(--debug shows where)."
+        ) from error
 
 
 def _is_model(value: object) -> bool:

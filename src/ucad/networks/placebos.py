@@ -212,7 +212,7 @@ def _with_random_factors(steering: Steering, x: Tensor, rng: np.random.Generator
     z = torch.cat([F_Z(x), torch.ones_like(x[:, :1])], dim=1)
     weight, bias = x.new_zeros(graph.R.shape), x.mean(dim=0)
     for parents in np.unique(graph.R[graph.R.any(axis=1)], axis=0):
-        children = np.flatnonzero((graph.R == parents).all(axis=1)).tolist()
+        children = np.flatnonzero((parents == graph.R).all(axis=1)).tolist()
         used = [*np.flatnonzero(parents).tolist(), graph.n_factors]
         fitted = torch.linalg.lstsq(z[:, used].cpu(), x[:, children].cpu(), driver="gelsd").solution
         weight[np.ix_(children, used[:-1])] = fitted[:-1].T.to(x)

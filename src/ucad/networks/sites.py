@@ -173,6 +173,12 @@ call=None)
         return tensor if self.position is None else tensor[:, self.position]
 
     def _element(self, output: Any) -> Any:
+        whole: Any = output
+        if not isinstance(output, tuple | list | Mapping):
+            raise InvalidInputError(
+                f"The module '{self.module}' must give a tuple, a list or a mapping for "
+                f"output={self.output!r}. Got {type(output).__name__} instead."
+            )
         keys = list(output) if isinstance(output, Mapping) else list(range(len(output)))
         if self.output is None:
             raise InvalidInputError(
@@ -183,7 +189,7 @@ call=None)
             raise InvalidInputError(
                 f"The module '{self.module}' has no output {self.output!r}; it gives {keys}."
             )
-        return output[self.output]
+        return whole[self.output]
 
     def _check_shape(self, tensor: Tensor) -> None:
         shape = tuple(tensor.shape)
