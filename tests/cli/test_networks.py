@@ -15,7 +15,7 @@ import torch
 import ucad
 from tests.networks.models import exact_inputs, exact_network, exact_scm
 from ucad.cli import main
-from ucad.cli.networks import load_model
+from ucad.cli.network_files import load_model
 from ucad.errors import FormatError, InvalidInputError
 from ucad.networks import load_recording
 from ucad.runs import Run, save_run

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import json as json_module
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.cli.network_files import (
+    BASES,
+    OUTCOME,
+    load_model,
+    read_inputs,
+    read_labels,
+    told_if_the_model_fails,
+)
 
 if TYPE_CHECKING:
     import numpy as np
-    from torch import nn
 
     from ucad.networks import Inputs, Steering, SteeringSettings, SteeringTable
 
-__all__ = ["load_model", "record", "steer"]
-
-OUTCOME, BASES = "outcome", "bases"
-MODEL_KEY = "model"
+__all__ = ["record", "steer"]
 
 
 def record(
@@ -72,7 +73,7 @@ def record(
     quiet
         Show no progress.
     """
-    network, rows = load_model(model), _read_inputs(inputs)
+    network, rows = load_model(model), read_inputs(inputs)
 
     from ucad.cli.progress import shown_progress
     from ucad.networks import RecordSettings
@@ -85,11 +86,11 @@ def record(
         batch_size=batch_size,
         precision=precision,
     )
-    with shown_progress(quiet=quiet) as progress, _told_if_the_model_fails():
+    with shown_progress(quiet=quiet) as progress, told_if_the_model_fails():
         found = record_network(
             network, rows, sites, settings=settings, seed=seed, directory=output, progress=progress
         )
-    note_in_recording(output, {MODEL_KEY: model, "inputs": str(inputs)})
+    note_in_recording(output, {"model": model, "inputs": str(inputs)})
     data = found.data
     n_observed = int(found.is_observational.sum())
     print(
@@ -155,8 +156,8 @@ def steer(
 
     scm = load_run(run).scm
     acts = None if recording is None else load_recording(recording).activations
-    steering, rows = Steering(load_model(model), scm, activations=acts), _read_inputs(inputs)
-    with _told_if_the_model_fails():
+    steering, rows = Steering(load_model(model), scm, activations=acts), read_inputs(inputs)
+    with told_if_the_model_fails():
         if labels is not None:
             settings = SteeringSettings(n_draws=draws, ceiling_directions=ceiling, seed=seed)
             table = _labelled(steering, rows, labels, pairs, settings)
@@ -171,89 +172,6 @@ def steer(
     print(json_module.dumps(result) if json else f"{text}\n\nWritten to {path}")
 
 
-def load_model(reference: str) -> nn.Module:
-    """Runs a script and returns the model it names: a module, or what a function gives."""
-    script, colon, name = reference.rpartition(":")
-    if not colon or not script.endswith(".py"):
-        raise InvalidInputError(
-            "The model must be written script.py:name, a module or a function that gives one: "
-            "weights alone do not say how they are computed with, so a script must load them. "
-            f"Got '{reference}'."
-        )
-    if not Path(script).is_file():
-        raise FormatError(f"There is no script '{script}'.")
-    try:
-        made = _run_script(Path(script))
-        found = made.get(name)
-        if found is not None and callable(found) and not _is_model(found):
-            found = found()
-    except Exception as error:
-        raise FormatError(
-            f"'{script}' fails with {type(error).__name__}: {error} (--debug shows where)."
-        ) from error
-    if found is None:
-        raise InvalidInputError(f"'{script}' gives no '{name}'.{did_you_mean(name, made)}")
-
-    from ucad.networks.wrapped import unwrapped
-
-    return unwrapped(found)
-
-
-def _run_script(script: Path) -> dict[str, Any]:
-    """The names that a script defines; it may import what lies beside it."""
-    import importlib.util
-    import sys
-
-    spec = importlib.util.spec_from_file_location("ucad_model_script", script)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(script.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    return vars(module)
-
-
-@contextlib.contextmanager
-def _told_if_the_model_fails() -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, TypeError, IndexError) as error:
-        raise InvalidInputError(
-            f"The model fails on these inputs with {type(error).__name__}: {error} "
-            "(--debug shows where)."
-        ) from error
-
-
-def _is_model(value: object) -> bool:
-    return hasattr(value, "parameters") or hasattr(value, "_module")
-
-
-def _read_inputs(path: Path) -> Inputs:
-    if path.suffix == ".npy":
-        return _load(path)
-    if path.suffix != ".npz":
-        raise FormatError(f"'{path}' must be a .npy or an .npz file. Got '{path.suffix}' instead.")
-    arrays = dict(_load(path))
-    if not arrays:
-        raise FormatError(f"'{path}' holds no array.")
-    if all(name.startswith("arg_") for name in arrays):
-        return tuple(arrays[f"arg_{k}"] for k in range(len(arrays)))
-    return arrays
-
-
-def _load(path: Path) -> Any:
-    import numpy as np
-
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise FormatError(f"'{path}' cannot be read as arrays: {error}.") from error
-
-
 def _labelled(
     steering: Steering, inputs: Inputs, path: Path, pairs: int, settings: SteeringSettings
 ) -> SteeringTable:
@@ -261,7 +179,7 @@ def _labelled(
 
     from ucad.networks import expected_by_lookup, steering_table, swap_pairs
 
-    labels = _read_labels(path, inputs)
+    labels = read_labels(path, inputs)
     outcome, bases = labels.pop(OUTCOME), labels.pop(BASES, None)
     drawn = {
         name: swap_pairs(
@@ -274,26 +192,6 @@ def _labelled(
         for name in labels
     }
     return steering_table(steering, inputs, drawn, settings=settings)
-
-
-def _read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
-    from ucad.networks.passes import n_inputs
-
-    if path.suffix != ".npz":
-        raise FormatError(f"'{path}' must be an .npz file. Got '{path.suffix}' instead.")
-    labels = dict(_load(path))
-    if OUTCOME not in labels or not set(labels) - {OUTCOME, BASES}:
-        raise InvalidInputError(
-            f"'{path}' must hold '{OUTCOME}' and at least one concept. "
-            f"It holds {', '.join(labels) or 'nothing'}."
-        )
-    for name, values in labels.items():
-        if values.shape != (n_inputs(inputs),):
-            raise InvalidInputError(
-                f"'{name}' in '{path}' must have one entry an input, {n_inputs(inputs)}. "
-                f"Got the shape {values.shape} instead."
-            )
-    return labels
 
 
 def _unlabelled(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -17,7 +16,8 @@ from torch import Tensor, nn
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
 from ucad.data.checks import split_targets
-from ucad.errors import InvalidInputError, did_you_mean
+from ucad.errors import InvalidInputError
+from ucad.networks.clamps import RowClamps, check_groups, clamp_targets, regime_label
 from ucad.networks.passes import (
     Edit,
     Inputs,
@@ -29,7 +29,7 @@ from ucad.networks.passes import (
     undisturbed,
 )
 from ucad.networks.sites import Site, columns_of, layers_of, variable_names
-from ucad.networks.storage import Shelf, finished, keep_recording, open_recording
+from ucad.networks.storage import Shelf, digest_of, finished, keep_recording, open_recording
 from ucad.networks.wrapped import unwrapped
 
 __all__ = ["Activation", "RecordSettings", "Recording", "load_recording", "record"]
@@ -161,7 +161,7 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
     settings = RecordSettings() if settings is None else settings
     model = unwrapped(model)
     chosen = resolve_sites(model, inputs, [_site(site) for site in sites])
-    _check_groups(settings, variable_names(chosen))
+    check_groups(settings.groups, variable_names(chosen))
     shelf = Shelf.of(directory, lambda: _identity(model, inputs, chosen, settings, seed))
     if shelf.is_finished:
         return load_recording(shelf.folder)
@@ -231,23 +231,6 @@ class _Job:
 
 
 @dataclass(frozen=True, eq=False)
-class _Clamps:
-    """The edit that gives every row its own clamped units."""
-
-    sites: Sequence[Site]
-    which: Bool[np.ndarray, "rows units"]
-    values: np.ndarray
-
-    def __call__(self, i: int, tensor: Tensor) -> Tensor | None:
-        site, columns = self.sites[i], columns_of(self.sites)[i]
-        if not self.which[:, columns].any():
-            return None
-        which = torch.as_tensor(self.which[:, columns], device=tensor.device)
-        values = torch.as_tensor(self.values[:, columns]).to(tensor)
-        return site.write(tensor, torch.where(which, values, site.read(tensor)), which)
-
-
-@dataclass(frozen=True, eq=False)
 class _Observed:
     """The observational values of all units, which of these live, and on which inputs."""
 
@@ -277,7 +260,7 @@ def _observe(
 def _clamp(job: _Job, sites: tuple[Site, ...], seen: _Observed, seed: int) -> Recording:
     """Records the clamps, and puts them together with what was observed."""
     names, per_clamp = variable_names(sites), job.settings.per_clamp
-    targets = _targets(names, job.settings)
+    targets = clamp_targets(names, each_unit=job.settings.each_unit, groups=job.settings.groups)
     regime = np.concatenate(
         [np.zeros(len(seen.rows), dtype=np.int64), np.repeat(np.arange(1, len(targets)), per_clamp)]
     )
@@ -289,7 +272,7 @@ def _clamp(job: _Job, sites: tuple[Site, ...], seen: _Observed, seed: int) -> Re
         "clamped",
         sites,
         input_of,
-        lambda part: _Clamps(sites, targets[clamped[part]], seen.live_values(drawn[part])),
+        lambda part: RowClamps(sites, targets[clamped[part]], seen.live_values(drawn[part])),
     )
     both = job.shelf.array("all", (len(regime), len(names)), job.settings.precision)
     for start in range(0, len(seen.rows), job.settings.batch_size):
@@ -302,33 +285,9 @@ def _clamp(job: _Job, sites: tuple[Site, ...], seen: _Observed, seed: int) -> Re
         regime,
         names,
         layer_of=layers_of(sites),
-        regime_names=tuple(_label(np.array(names)[target].tolist()) for target in targets),
+        regime_names=tuple(regime_label(np.array(names)[target].tolist()) for target in targets),
     )
     return Recording(data, sites, np.concatenate([seen.rows, input_of]))
-
-
-def _label(clamped: Sequence[str]) -> str:
-    return ";".join(clamped) or "observational"
-
-
-def _check_groups(settings: RecordSettings, names: tuple[str, ...]) -> None:
-    unknown = [name for group in settings.groups for name in group if name not in names]
-    if unknown:
-        raise InvalidInputError(
-            f"The 'groups' setting of RecordSettings names a unit '{unknown[0]}' that is not "
-            f"recorded.{did_you_mean(unknown[0], names)}"
-        )
-
-
-def _targets(
-    names: tuple[str, ...], settings: RecordSettings
-) -> Bool[np.ndarray, "clamps variables"]:
-    """What each regime clamps, the observational one first; dead units drop out of groups."""
-    rows = [np.zeros(len(names), dtype=bool)]
-    if settings.each_unit:
-        rows += list(np.eye(len(names), dtype=bool))
-    groups = [np.isin(names, group) for group in settings.groups]
-    return np.array([*rows, *(group for group in groups if group.any())])
 
 
 def _only(sites: Sequence[Site], live: Bool[np.ndarray, " units"]) -> tuple[Site, ...]:
@@ -355,16 +314,6 @@ def _identity(
         "sites": [str(site) for site in sites],
         "settings": asdict(settings),
         "seed": seed,
-        "inputs": _digest(tensors_of(inputs)),
-        "model": _digest(list(model.state_dict().values())),
+        "inputs": digest_of(tensors_of(inputs)),
+        "model": digest_of(list(model.state_dict().values())),
     }
-
-
-def _digest(tensors: Sequence[Any]) -> str:
-    digest = hashlib.sha256()
-    for tensor in tensors:
-        digest.update(f"{tuple(tensor.shape)}{tensor.dtype}".encode())
-        if isinstance(tensor, Tensor):
-            tensor = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        digest.update(np.ascontiguousarray(tensor).tobytes())
-    return digest.hexdigest()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Int
+from torch import Tensor
 
 from ucad._types import RegimeOf, VariableSamples
 from ucad.data import InterventionalData
@@ -170,3 +173,14 @@ def open_recording(folder: Path) -> Kept:
         )
     except (OSError, ValueError, KeyError) as error:
         raise FormatError(f"'{folder}' is a damaged recording: {error}.") from error
+
+
+def digest_of(tensors: Sequence[Tensor | np.ndarray]) -> str:
+    """A digest of shapes, types and values."""
+    digest = hashlib.sha256()
+    for values in tensors:
+        digest.update(f"{tuple(values.shape)}{values.dtype}".encode())
+        if isinstance(values, Tensor):
+            values = values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
