@@ -77,7 +77,7 @@ class RecoveryTask:
     extra_factors: int = 0
     n_samples: int = 10_000
     min_parents: int = 1
-    noise_scale: float = -1
+    noise_scale: int | float = -1
     n_regimes: int = -1
     n_unanchored: int = 0
     metrics: str = MetricSet.ALL.value
@@ -151,6 +151,7 @@ def canonical(task: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInputError(f"A task must say its {' and '.join(missing)}. Got {dict(task)}.")
     full = asdict(RecoveryTask(**task))
     defaults = {f.name: f.default for f in fields(RecoveryTask)}
+    full["noise_scale"] = float(full["noise_scale"])  # 1 and 1.0 are one task
     return {name: value for name, value in full.items() if value != defaults[name]}
 
 
