@@ -20,6 +20,11 @@ __all__ = ["draw_beyond", "draw_reproduction"]
 
 Row = Mapping[str, Any]
 BLUE, GREY = "#2a6f97", "#9a9a9a"
+LABELS = {
+    "mcc_pearson": "MCC, Pearson",
+    "exact": "share of exact graphs",
+    "validation_nll": "validation NLL",
+}
 COLOURS = ("#2a6f97", "#c8553d", "#588157", "#7b4b94")
 
 
@@ -80,7 +85,7 @@ def draw_beyond(
             stars = [at for at, (_, star, _) in enumerate(filled) if star]
             axis.plot([x[s] for s in stars], [means[s] for s in stars], "*", color=colour, ms=13)
         axis.set_xticks(range(len(labels)), labels)
-        axis.set(xlabel=title, ylabel={"exact": "share of exact graphs"}.get(name, name))
+        axis.set(xlabel=title, ylabel=LABELS[name])
         axis.grid(alpha=0.3)
     axes[0].set_ylim(0, 1.02)
     axes[0].legend(frameon=False, fontsize=8, title="★ the paper's setting", title_fontsize=8)

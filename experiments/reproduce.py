@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,7 +34,8 @@ PREAMBLE = (
     "paper's: on 2,000 held-out observational samples; i on 12 unseen regimes, after training on "
     "46 and validating on 6; h trained without interventions. *True graph*: the search's "
     "refinement started from it, the ceiling. DAG violation is h − 1e-6, so that a DAG has −1e-6. "
-    "Seconds are of the fit alone, one process and one thread."
+    "A true factor without a learned partner counts 0 in MCC. Seconds are of the fit "
+    "alone, one process and one thread."
 )
 
 
@@ -80,7 +82,9 @@ def write(report: SweepReport, options: argparse.Namespace) -> None:
         f"`{about['command']}`, {about['date']}, ucad {about['versions']['ucad']} at commit "
         f"{about['commit']}. DCI by {trees}."
     )
-    left_out = f"{len(report.left_out)} fits were left out." if report.left_out else ""
+    missing = Counter(f"{task['setting']} {task['size']}" for task in report.left_out)
+    graphs = ", ".join(f"{n} of {cell}" for cell, n in missing.items())
+    left_out = f"Left out, for want of time: {graphs}." if missing else ""
     parts = [source, PREAMBLE, left_out, *(table.markdown() for table in tables)]
     text = "\n\n".join(part for part in parts if part)
     folder = options.output

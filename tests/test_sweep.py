@@ -20,7 +20,7 @@ from ucad.sweep import (
     row_key,
     run_sweep,
 )
-from ucad.sweep.recovery import canonical
+from ucad.sweep.recovery import canonical, recover
 
 FUNCTIONS = '''
 import os
@@ -302,3 +302,13 @@ def test_a_wrong_grid_is_refused_before_any_work(tmp_path, text, message):
 def test_the_order_of_options_does_not_matter_to_a_key():
     assert row_key("f", {"a": 1, "b": 2}) == row_key("f", {"b": 2, "a": 1})
     assert row_key("f", {"a": 1}) != row_key("g", {"a": 1})
+
+
+def test_a_true_factor_that_was_not_asked_for_counts_nothing():
+    small = {"setting": "b", "size": "16-3", "seed": 0, "n_samples": 600, "metrics": "fast"}
+    all_three, one = recover(small), recover({**small, "extra_factors": -2})
+    assert all_three["mcc_pearson"] > 0.9
+    assert one["n_factors"] == 1
+    assert one["mcc_pearson"] <= 1 / 3
+    assert one["score_above_ceiling"] < 0
+    assert {"fit_seconds", "ceiling_seconds"} <= one["about"].keys()

@@ -210,8 +210,11 @@ def _figures(problem: Problem, result: FitResult) -> dict[str, Any]:
     learned = result.scm.state_map(problem.test.x).numpy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantFactorWarning)
+        # A true factor that nothing was found for counts 0; MCC.mean would pass over it.
         mcc = {
-            f"mcc_{c.value}": mean_correlation(learned, problem.factors, c).mean
+            f"mcc_{c.value}": float(
+                mean_correlation(learned, problem.factors, c).values.sum() / truth.n_factors
+            )
             for c in Correlation
         }
     return {
@@ -222,6 +225,7 @@ def _figures(problem: Problem, result: FitResult) -> dict[str, Any]:
         "exact_Q": edges.Q.shd == 0,
         "exact_R": edges.R.shd == 0,
         "shd": edges.shd,
+        "n_factors": graph.n_factors,
         "n_edges": int(graph.Q.sum() + graph.R.sum()),
     }
 
