@@ -14,6 +14,7 @@ from ucad.cli.evaluate import evaluate
 from ucad.cli.fit import fit
 from ucad.cli.inspect import certify, predict, report
 from ucad.cli.simulate import simulate
+from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
 __all__ = ["app", "main"]
@@ -36,6 +37,7 @@ app.command(certify)
 app.command(report)
 app.command(predict)
 app.command(simulate)
+app.command(sweep)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
