@@ -49,7 +49,7 @@ def undetermined(data: InterventionalData, model: Model, causes: Causes | None) 
     """What no method could know from these data, one sentence each."""
     never = ~np.any(data.is_intervened, axis=0)
     names = data.variable_names
-    z = model.state(data)
+    z = model.state
     used = np.flatnonzero(model.Q.any(axis=0) & model.R.any(axis=0))
     for k in np.setdiff1d(np.arange(len(model.factors)), used):
         yield f"Z{k + 1} explains nothing: fewer factors may be enough."
