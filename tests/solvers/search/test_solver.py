@@ -200,6 +200,14 @@ def test_collinear_factors_are_named(linear):
     assert any("Z1 and Z2 are collinear" in note for note in notes)
 
 
+def test_nonlinear_factors_of_observations_alone_come_with_a_warning():
+    problem = paper_problem("d", "16-3", seed=0)
+    seen = InterventionalData.from_arrays(problem.test.x[:1000]).standardised()
+    notes = fit_search(seen, problem.n_factors, config=MLP_FACTORS).status.notes
+    assert any("Nothing was clamped" in note for note in notes)
+    assert any("linear regressions" in note for note in notes)
+
+
 @pytest.mark.parametrize("n_factors", [0, 16])
 def test_an_impossible_number_of_factors_is_refused(linear, n_factors):
     with pytest.raises(InvalidInputError, match="n_factors"):

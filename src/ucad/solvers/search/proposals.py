@@ -45,12 +45,14 @@ class Proposer:
         causes: who may cause whom.
         settings: the model class and the score.
         tried: pairs of factors that have been disentangled already.
+        pooled: factors fitted to their children already, with all factors of those children.
     """
 
     data: InterventionalData
     causes: Causes
     settings: FitSettings
-    tried: set[tuple[int, int]] = field(default_factory=set)
+    tried: set[tuple[Function, ...]] = field(default_factory=set)
+    pooled: set[tuple[Function, frozenset[tuple[int, Function]]]] = field(default_factory=set)
 
     def anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
@@ -191,13 +193,15 @@ class Proposer:
         made = np.any(made, axis=2)
         its = np.flatnonzero(made[:, order[k]])
         allowed = self._possible_parents(made, order, k)
-        if not len(its) or not len(allowed):
+        current = assembly.functions[order[k]]
+        theirs = {(int(j), assembly.functions[c]) for j in its for c in np.flatnonzero(made[j])}
+        if not len(its) or not len(allowed) or (current, frozenset(theirs)) in self.pooled:
             return
+        self.pooled.add((current, frozenset(theirs)))
         z = assembly.values[:, order[k]]
         slope = _slope(assembly, order[k], children, its) * ~self.data.is_intervened[:, its]
         precision = 1.0 / children.residual[its]
         regression = pseudo_target(z, slope, residual[:, its], precision)
-        current = assembly.functions[order[k]]
         allowed = self._promising(regression, allowed, current.parents)
         parents = self._select(regression, allowed)
         if self.settings.factor_fit.hidden:
@@ -256,7 +260,7 @@ class Proposer:
             for other in order:
                 shared = assembly.parents[:, k] & assembly.parents[:, other]
                 own = np.flatnonzero(assembly.parents[:, k] & ~shared)
-                pair = (id(assembly.functions[k]), id(assembly.functions[other]))
+                pair = (assembly.functions[k], assembly.functions[other])
                 if shared.any() and len(own) and pair not in self.tried:
                     self.tried.add(pair)
                     z, taken = assembly.values[:, k], assembly.values[:, other]

@@ -174,8 +174,8 @@ class SearchRun:
         order = escape(assembly, assemble(assembly, self.n_factors))
         yield "choice of factors", self._model(assembly, order)
         final = self.config.final(settings)
+        tried: Model | None = None
         for _ in range(self.config.n_cycles):
-            before = self.model
             for choice in self._improve(proposer, pool, assembly, order, self.causes):
                 better = self._model(*choice)
                 yield "better factors", better
@@ -183,12 +183,12 @@ class SearchRun:
                     break
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
-            if settings.nonlinear:
-                yield "disentangling", disentangle(data, self.model, final)
+            if not settings.nonlinear or (tried is not None and _same_graph(tried, self.model)):
+                break
+            yield "disentangling", disentangle(data, self.model, final)
             if settings.variable_fit.hidden:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
-            if not settings.nonlinear or _same_graph(before, self.model):
-                break
+            tried = self.model
             assembly, order = self._reassembled(pool, self.causes)
         yield "joint fit", polish(data, self.model, final, self.config.n_polish)
 
