@@ -15,6 +15,7 @@ from ucad.cli.fit import fit
 from ucad.cli.inspect import certify, predict, report
 from ucad.cli.networks import record, steer
 from ucad.cli.simulate import simulate
+from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
 __all__ = ["app", "main"]
@@ -39,6 +40,7 @@ app.command(predict)
 app.command(simulate)
 app.command(record)
 app.command(steer)
+app.command(sweep)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

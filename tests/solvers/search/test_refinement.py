@@ -25,7 +25,7 @@ def settings():
 def test_the_score_is_the_penalised_likelihood_of_the_exported_model(problem, settings):
     data = problem.train
     model = model_of_graph(data, problem.scm.graph, settings)
-    z = model.state(data)
+    z = model.state
     predicted = np.stack([g.values(z) for g in model.variables], axis=1)
     free = ~data.is_intervened
     errors = ((data.x - predicted) ** 2 * free).sum(axis=0) / free.sum(axis=0)

@@ -7,7 +7,7 @@ import pytest
 
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.graph import topological_levels
+from ucad.graph import in_anchors, out_anchors, topological_levels
 from ucad.metrics import mean_correlation
 from ucad.simulate import paper_problem
 from ucad.solvers.prior import PriorKnowledge
@@ -135,6 +135,49 @@ def test_known_edges_are_in_the_graph_and_forbidden_ones_are_not(linear, linear_
     assert topological_levels(graph.factor_adjacency) is not None
 
 
+@pytest.mark.parametrize("setting", ["b", "e"])
+def test_true_anchors_never_hurt_and_name_the_factors(setting):
+    problem = paper_problem(setting, "16-3", seed=3, n_samples=4000)
+    graph, config = problem.scm.graph, MLP_FACTORS if setting == "e" else SearchConfig()
+    prior = PriorKnowledge.with_anchors(in_anchors(graph.Q), out_anchors(graph.R))
+    without = fit_search(problem.train, 3, config=config)
+    told = fit_search(problem.train, 3, config=config, prior=prior)
+    assert told.history[-1]["score"] >= without.history[-1]["score"] - 20
+    assert mcc(told, problem) >= mcc(without, problem) - 1e-3
+    learned = told.scm.state_map(problem.test.x).numpy()
+    own = [np.corrcoef(z, y)[0, 1] for z, y in zip(learned.T, problem.factors.T, strict=True)]
+    assert np.abs(own).min() > 0.95
+
+
+@pytest.mark.parametrize("setting", ["b", "d"])
+def test_a_true_edge_that_is_forbidden_is_not_found(setting):
+    problem = paper_problem(setting, "16-3", seed=0, n_samples=4000)
+    config = MLP_FACTORS if setting == "d" else SearchConfig()
+    parent = np.zeros_like(problem.scm.graph.Q)
+    child = parent.copy()
+    parent[np.flatnonzero(problem.scm.graph.Q.any(axis=1))[0]] = True
+    child[np.flatnonzero(problem.scm.graph.R.any(axis=1))[-1]] = True
+    prior = PriorKnowledge(forbidden_parent=parent, forbidden_child=child)
+    result = fit_search(problem.train, 3, config=config, prior=prior)
+    assert not (result.scm.graph.Q & parent).any()
+    assert not (result.scm.graph.R & child).any()
+    scores = [row["score"] for row in result.history]
+    assert scores == sorted(scores)  # barred from the start: nothing is taken away at the end
+
+
+def test_a_forbidden_direction_is_not_chosen_where_the_data_do_not_tell():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1000, 6))
+    x[:, 1] = x[:, 0] + 0.3 * rng.standard_normal(1000)
+    data = InterventionalData.from_arrays(x).standardised()
+    for parent, child in [(0, 1), (1, 0)]:
+        forbidden = np.zeros((6, 1), dtype=bool)
+        forbidden[child] = True
+        graph = fit_search(data, 1, prior=PriorKnowledge(forbidden_parent=forbidden)).scm.graph
+        assert graph.Q[parent, 0]
+        assert graph.R[child, 0]
+
+
 def test_a_pair_that_nobody_clamps_is_said_to_have_no_direction():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((1000, 6))
@@ -152,11 +195,17 @@ def test_a_pair_that_nobody_clamps_is_said_to_have_no_direction():
 def test_collinear_factors_are_named(linear):
     run = SearchRun(linear.train, 3, SearchConfig(), 0, None, None, 0.0)
     run.go()
-    twice = dataclasses.replace(
-        run.model, factors=(run.model.factors[0], run.model.factors[0], run.model.factors[2])
-    )
+    twice = run.model.with_factor(1, run.model.factors[0], linear.train)
     notes = list(undetermined(linear.train, twice, run.causes))
     assert any("Z1 and Z2 are collinear" in note for note in notes)
+
+
+def test_nonlinear_factors_of_observations_alone_come_with_a_warning():
+    problem = paper_problem("d", "16-3", seed=0)
+    seen = InterventionalData.from_arrays(problem.test.x[:1000]).standardised()
+    notes = fit_search(seen, problem.n_factors, config=MLP_FACTORS).status.notes
+    assert any("Nothing was clamped" in note for note in notes)
+    assert any("linear regressions" in note for note in notes)
 
 
 @pytest.mark.parametrize("n_factors", [0, 16])

@@ -49,7 +49,7 @@ def undetermined(data: InterventionalData, model: Model, causes: Causes | None) 
     """What no method could know from these data, one sentence each."""
     never = ~np.any(data.is_intervened, axis=0)
     names = data.variable_names
-    z = model.state(data)
+    z = model.state
     used = np.flatnonzero(model.Q.any(axis=0) & model.R.any(axis=0))
     for k in np.setdiff1d(np.arange(len(model.factors)), used):
         yield f"Z{k + 1} explains nothing: fewer factors may be enough."
@@ -73,3 +73,5 @@ def undetermined(data: InterventionalData, model: Model, causes: Causes | None) 
             yield f"Z{used[a] + 1} and Z{used[b] + 1} are collinear and cannot be told apart."
     if causes is not None and causes.position is not None and data.layer_of is None and never.all():
         yield "Nothing was clamped: all directions rest on sparsity alone."
+        if any(function.w1 is not None for function in (*model.factors, *model.variables)):
+            yield "The order of the variables comes from linear regressions: it may be wrong here."

@@ -131,7 +131,7 @@ def build_assembly(
     parents = np.zeros((n_variables, n_candidates), dtype=bool)
     for c, function in enumerate(functions):
         parents[function.parents, c] = True
-    barred = parents | causes.known_before(parents)
+    barred = causes.no_children(parents)
     rank = None
     if causes.position is not None:
         rank = np.array([causes.position[f.parents].max(initial=-1) for f in functions], float)

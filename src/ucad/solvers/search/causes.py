@@ -9,10 +9,11 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
+from ucad.solvers.search.knowledge import Possibilities
 from ucad.solvers.search.moments import additive_features, local_moments
 from ucad.solvers.search.order import OrderConfig, search_order
 from ucad.solvers.search.regression import ScoreBook
-from ucad.solvers.search.screening import ScreeningConfig, screen
+from ucad.solvers.search.screening import ScreeningConfig, screen, transitive_closure
 from ucad.solvers.search.settings import FitSettings
 
 __all__ = ["N_CANDIDATES", "Causes", "find_causes", "parent_sets"]
@@ -32,20 +33,25 @@ class Causes:
         ancestors: entry [i, j] says that i is known to be an ancestor of j.
         position: a causal order of the variables (ties allowed), or None.
         never_clamped: variables that no regime clamps.
+        prior: what prior knowledge leaves open, or None.
     """
 
     may_cause: BooleanMatrix
     ancestors: BooleanMatrix
     position: Int[np.ndarray, " variables"] | None
     never_clamped: Bool[np.ndarray, " variables"]
+    prior: Possibilities | None = None
 
-    def known_before(
+    def no_children(
         self, parents: Bool[np.ndarray, "variables factors"]
     ) -> Bool[np.ndarray, "variables factors"]:
-        """Variables that are known ancestors of a parent of a factor, so not its children."""
+        """Variables that cannot be children of a factor with these parents.
+
+        Those parents, their known ancestors, and what prior knowledge forbids.
+        """
         wide = self.ancestors.astype(np.float32) @ parents.astype(np.float32)
-        known: Bool[np.ndarray, "variables factors"] = wide > 0
-        return known
+        barred: Bool[np.ndarray, "variables factors"] = parents | (wide > 0)
+        return barred if self.prior is None else barred | ~self.prior.children(parents)
 
 
 def find_causes(
@@ -54,22 +60,27 @@ def find_causes(
     screening: ScreeningConfig,
     ordering: OrderConfig,
     seed: int,
+    prior: Possibilities | None = None,
 ) -> Causes:
     """Uses the layers if there are any; else the interventions; else, or if linear, an order."""
     nonlinear, floor = settings.nonlinear, settings.floor
     never = ~np.any(data.is_intervened, axis=0)
     nobody = np.zeros((data.n_variables, data.n_variables), dtype=bool)
+    pairs = ~nobody if prior is None else prior.pairs
     if data.layer_of is not None:
         position = np.asarray(data.layer_of)
-        may_cause = _promising(data, position[:, None] < position[None, :], floor)
-        return Causes(may_cause, nobody, position, never)
+        may_cause = _promising(data, pairs & (position[:, None] < position[None, :]), floor)
+        return Causes(may_cause, nobody, position, never, prior)
     evidence, ancestors = np.zeros(nobody.shape), nobody
     if not never.all():
         evidence, ancestors = screen(data.x, data.is_intervened, screening, nonlinear=nonlinear)
-    possible = ~ancestors.T & ~np.eye(data.n_variables, dtype=bool)
+    if prior is not None and prior.known.any():
+        ancestors = _with_known(ancestors, prior.known)
+    possible = pairs & ~ancestors.T & ~np.eye(data.n_variables, dtype=bool)
     if nonlinear and not never.all():
         seen = (evidence > WEAK_EVIDENCE) | _untested(data)
-        return Causes(_promising(data, seen & possible, floor), ancestors, None, never)
+        seen |= nobody if prior is None else prior.known
+        return Causes(_promising(data, seen & possible, floor), ancestors, None, never, prior)
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
     moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
@@ -77,7 +88,13 @@ def find_causes(
         ScoreBook(moments, settings.penalty, blur=floor), ancestors, ordering, seed
     )
     may_cause &= position[:, None] < position[None, :]
-    return Causes(may_cause, ancestors, position, never)
+    return Causes(may_cause, ancestors, position, never, prior)
+
+
+def _with_known(ancestors: BooleanMatrix, known: BooleanMatrix) -> BooleanMatrix:
+    """Ancestors that interventions show and those the prior names, unless the two contradict."""
+    both = transitive_closure(ancestors | known)
+    return ancestors if (both & both.T).any() else both
 
 
 def _untested(data: InterventionalData) -> BooleanMatrix:

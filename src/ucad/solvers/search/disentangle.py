@@ -33,7 +33,7 @@ def disentangle(data: InterventionalData, model: Model, settings: FitSettings) -
         Q[:, k] &= ~Q[:, other]
         if topological_levels(boolean_product(R.T, Q)) is None:
             continue
-        z = model.state(data)
+        z = model.state
         factors = list(model.factors)
         factors[k] = remainder(data, z[:, k], z[:, other], own, settings)
         trial = prune(data, fit_variables(data, factors, R, settings), settings)

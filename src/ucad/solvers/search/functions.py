@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
 
 __all__ = [
+    "NOTHING",
     "Function",
     "FunctionConfig",
     "Regression",
     "distinct",
     "fit_function",
+    "tanh",
     "unit_variance",
 ]
 
@@ -86,7 +89,7 @@ class Function:
         """f(x) at every sample."""
         u = x[:, self.parents]
         if self.w1 is not None:
-            u = np.tanh(u @ self.w1.T + self.b1)
+            u = tanh(u @ self.w1.T + self.b1)
         out: Float[np.ndarray, " samples"] = u @ self.w2 + self.b2
         return out
 
@@ -94,13 +97,24 @@ class Function:
         """∂f/∂u at every sample."""
         if self.w1 is None:
             return np.broadcast_to(self.w2, (len(x), len(self.w2)))
-        hidden = np.tanh(x[:, self.parents] @ self.w1.T + self.b1)
+        hidden = tanh(x[:, self.parents] @ self.w1.T + self.b1)
         slope: Float[np.ndarray, "samples inputs"] = ((1 - hidden**2) * self.w2) @ self.w1
         return slope
 
     def affine(self, scale: float, shift: float) -> Function:
         """The function scale · f + shift."""
         return replace(self, w2=self.w2 * scale, b2=self.b2 * scale + shift)
+
+
+NOTHING = Function(np.array([], dtype=np.int64), None, None, np.zeros(0), 0.0)
+"""The function of no variable: a factor whose place is free."""
+
+
+def tanh(
+    values: Float[np.ndarray, "samples hidden"],
+) -> Float[np.ndarray, "samples hidden"]:
+    """The hyperbolic tangent, in place: torch takes half the time of numpy, and most of a fit."""
+    return torch.from_numpy(values).tanh_().numpy()
 
 
 def unit_variance(function: Function, x: VariableSamples) -> Function:
@@ -185,7 +199,7 @@ def _random_start(
     rng = np.random.default_rng(config.seed)
     w1 = rng.standard_normal((config.hidden, u.shape[1]))
     b1 = 0.1 * rng.standard_normal(config.hidden)
-    design = np.concatenate([np.tanh(u @ w1.T + b1), np.ones((len(u), 1))], axis=1) * w[:, None]
+    design = np.concatenate([tanh(u @ w1.T + b1), np.ones((len(u), 1))], axis=1) * w[:, None]
     gram = design.T @ design
     gram[np.diag_indices_from(gram)] += 1e-2 * len(u)
     solution = np.linalg.solve(gram, design.T @ (y * w))
@@ -232,7 +246,7 @@ def _residual(
     y: Float[np.ndarray, " samples"],
     w: Float[np.ndarray, " samples"],
 ) -> tuple[Float[np.ndarray, "samples hidden"], Float[np.ndarray, " samples"]]:
-    hidden = np.tanh(u @ at.w1.T + at.b1)
+    hidden = tanh(u @ at.w1.T + at.b1)
     return hidden, w * (y - hidden @ at.w2 - at.b2)
 
 

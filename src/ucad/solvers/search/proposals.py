@@ -10,8 +10,10 @@ from jaxtyping import Float, Int
 
 from ucad._types import BooleanMatrix, FactorSamples, VariableSamples
 from ucad.data import InterventionalData
+from ucad.graph import boolean_product
 from ucad.solvers.search.assembly import Assembly, Order
 from ucad.solvers.search.causes import N_CANDIDATES, Causes, parent_sets
+from ucad.solvers.search.directions import SPARSE, sparse_directions
 from ucad.solvers.search.disentangle import remainder
 from ucad.solvers.search.functions import (
     Function,
@@ -30,8 +32,6 @@ __all__ = ["Proposer"]
 INDEX_SHARE = 0.02
 HIDDEN_EVIDENCE = 6.0
 TWIN = 0.95
-SPARSE = 0.05
-N_SPARSE = 3
 
 Variables = Int[np.ndarray, " ..."]
 
@@ -45,12 +45,14 @@ class Proposer:
         causes: who may cause whom.
         settings: the model class and the score.
         tried: pairs of factors that have been disentangled already.
+        pooled: factors fitted to their children already, with all factors of those children.
     """
 
     data: InterventionalData
     causes: Causes
     settings: FitSettings
-    tried: set[tuple[int, int]] = field(default_factory=set)
+    tried: set[tuple[Function, ...]] = field(default_factory=set)
+    pooled: set[tuple[Function, frozenset[tuple[int, Function]]]] = field(default_factory=set)
 
     def anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
@@ -60,6 +62,7 @@ class Proposer:
         without all of them, those that all but equal the target, or those that are no roots; and
         more freely where nothing was found.
         """
+        yield from self._known_anchors()
         done: set[tuple[int, tuple[int, ...]]] = set()
         for may_cause in self._options(done):
             sets, _ = self._parent_sets(may_cause, self.data.x)
@@ -78,6 +81,19 @@ class Proposer:
         yield from self._disentangled(assembly, order)
         yield from self._missing(residual, len(order))
 
+    def _known_anchors(self) -> Iterator[Function]:
+        """E[x_j | parents] of children the prior gives to one factor, with its required parents."""
+        prior = self.causes.prior
+        if prior is None or not prior.anchored.any():
+            return
+        open_to = self.causes.may_cause & boolean_product(prior.parent, prior.anchored.T)
+        sets, _ = self._parent_sets(open_to, self.data.x)
+        for j, k in np.argwhere(prior.anchored):
+            parents = np.union1d(sets[j], np.flatnonzero(prior.required[:, k]))
+            if len(parents):
+                allowed = np.union1d(np.flatnonzero(open_to[:, j]), parents)
+                yield from self._factors_of(self.data.x[:, j], parents, allowed, int(j))
+
     def _options(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
         """Who may cause whom, in ever other ways; `done` fills up on the way."""
         may_cause = self.causes.may_cause
@@ -93,6 +109,8 @@ class Proposer:
             not_below = ~self.causes.ancestors.T & ~np.eye(len(may_cause), dtype=bool)
             without = np.ones(len(may_cause), dtype=bool)
             without[[j for j, _ in done]] = False
+            if self.causes.prior is not None:
+                not_below &= self.causes.prior.pairs
             yield not_below & clamped & without
 
     def _parent_sets(
@@ -120,6 +138,8 @@ class Proposer:
         gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
         gains[self.causes.ancestors[j]] = 0.0
         gains[j] = 0.0
+        if self.causes.prior is not None:
+            gains[~self.causes.prior.pairs[:, j]] = 0.0
         best = int(np.argmax(gains))
         if gains[best] > HIDDEN_EVIDENCE:
             wider = np.union1d(fitted.parents, [best])
@@ -137,7 +157,7 @@ class Proposer:
         gradient = smooth.gradient(self.data.x)
         values, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
         leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]
-        for direction in _sparse_directions(leading[:, :2]):
+        for direction in sparse_directions(leading[:, :2]):
             keep = np.abs(direction) > SPARSE * np.abs(direction).max()
             linear = Function(parents[keep], None, None, direction[keep], 0.0)
             yield unit_variance(linear, self.data.x)
@@ -173,13 +193,15 @@ class Proposer:
         made = np.any(made, axis=2)
         its = np.flatnonzero(made[:, order[k]])
         allowed = self._possible_parents(made, order, k)
-        if not len(its) or not len(allowed):
+        current = assembly.functions[order[k]]
+        theirs = {(int(j), assembly.functions[c]) for j in its for c in np.flatnonzero(made[j])}
+        if not len(its) or not len(allowed) or (current, frozenset(theirs)) in self.pooled:
             return
+        self.pooled.add((current, frozenset(theirs)))
         z = assembly.values[:, order[k]]
         slope = _slope(assembly, order[k], children, its) * ~self.data.is_intervened[:, its]
         precision = 1.0 / children.residual[its]
         regression = pseudo_target(z, slope, residual[:, its], precision)
-        current = assembly.functions[order[k]]
         allowed = self._promising(regression, allowed, current.parents)
         parents = self._select(regression, allowed)
         if self.settings.factor_fit.hidden:
@@ -197,6 +219,8 @@ class Proposer:
         else:
             made_later = made[:, list(order[k:])].any(axis=1)
             possible = ~(made_later | self.causes.ancestors[is_child].any(axis=0))
+        if self.causes.prior is not None:
+            possible &= self.causes.prior.pairs[:, is_child].all(axis=1)
         return np.flatnonzero(possible)
 
     def _promising(
@@ -236,7 +260,7 @@ class Proposer:
             for other in order:
                 shared = assembly.parents[:, k] & assembly.parents[:, other]
                 own = np.flatnonzero(assembly.parents[:, k] & ~shared)
-                pair = (id(assembly.functions[k]), id(assembly.functions[other]))
+                pair = (assembly.functions[k], assembly.functions[other])
                 if shared.any() and len(own) and pair not in self.tried:
                     self.tried.add(pair)
                     z, taken = assembly.values[:, k], assembly.values[:, other]
@@ -249,26 +273,6 @@ class Proposer:
             if len(sets[j]):
                 allowed = np.flatnonzero(self.causes.may_cause[:, j])
                 yield from self._factors_of(residual[:, j], sets[j], allowed, int(j))
-
-
-def _sparse_directions(
-    span: Float[np.ndarray, "inputs dimensions"],
-) -> Iterator[Float[np.ndarray, " inputs"]]:
-    """The leading direction and, in a plane, the sparsest of those that vanish on an input."""
-    yield span[:, 0]
-    if span.shape[1] < 2:
-        return
-    directions = np.stack([span[:, 0] * row[1] - span[:, 1] * row[0] for row in span])
-    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
-    size = np.abs(directions)
-    zeros = (size < SPARSE * size.max(axis=1, keepdims=True)).sum(axis=1)
-    seen: list[Float[np.ndarray, " inputs"]] = []
-    for direction in directions[np.argsort(-zeros, kind="stable")]:
-        if all(abs(direction @ old) < TWIN for old in seen):
-            seen.append(direction)
-            yield direction
-        if len(seen) == N_SPARSE:
-            return
 
 
 def _additive(

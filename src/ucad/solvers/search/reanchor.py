@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from ucad._types import VariablesByFactors
 from ucad.data import InterventionalData
 from ucad.graph import boolean_product, topological_levels
-from ucad.solvers.search.functions import Function
+from ucad.solvers.search.functions import NOTHING, Function
 from ucad.solvers.search.moments import additive_features
 from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
 from ucad.solvers.search.settings import FitSettings
@@ -55,7 +55,7 @@ def _without(data: InterventionalData, model: Model, k: int, settings: FitSettin
             if _is_acyclic(Q, wider):
                 R = wider
     factors = list(model.factors)
-    factors[k] = Function(np.array([], dtype=np.int64), None, None, np.zeros(0), 0.0)
+    factors[k] = NOTHING
     refitted = fit_variables(data, factors, R, settings, start=model, only=children)
     return prune(data, refitted, settings, only=children)
 
@@ -68,7 +68,7 @@ def _most_missing(
     settings: FitSettings,
 ) -> list[tuple[Function, Float[np.ndarray, " variables"]]]:
     """The candidates that would explain most of what is left, with what each variable gains."""
-    z = spare.state(data)
+    z = spare.state
     free = ~data.is_intervened
     left = np.stack([x - g.values(z) for x, g in zip(data.x.T, spare.variables, strict=True)]).T
     left = np.where(free, left, 0.0)

@@ -19,7 +19,7 @@ from ucad.solvers.search.functions import (
 from ucad.solvers.search.settings import FitSettings
 from ucad.solvers.search.sparse import permutation_price
 
-__all__ = ["Model", "fit_variables", "polish", "prune", "pseudo_target"]
+__all__ = ["Model", "fit_variables", "polish", "prune", "pseudo_target", "relabelled"]
 
 CHEAP = 100.0
 
@@ -33,12 +33,14 @@ class Model:
     Attributes:
         factors: z_k as functions of the variables.
         variables: x_j as functions of the factors; constant for a root.
+        state: the factors at every sample.
         errors: mse_j over the samples in which j is not clamped.
         score: the penalised log-likelihood, higher is better.
     """
 
     factors: tuple[Function, ...]
     variables: tuple[Function, ...]
+    state: FactorSamples
     errors: Float[np.ndarray, " variables"]
     score: float
 
@@ -52,9 +54,11 @@ class Model:
         """Which variable is a child of which factor."""
         return _incidence([g.parents for g in self.variables], len(self.factors))
 
-    def state(self, data: InterventionalData) -> FactorSamples:
-        """The factors at every sample."""
-        return np.stack([f.values(data.x) for f in self.factors], axis=1)
+    def with_factor(self, k: int, function: Function, data: InterventionalData) -> Model:
+        """The same with another factor k; variables and score still are those of the old one."""
+        factors, state = list(self.factors), self.state.copy()
+        factors[k], state[:, k] = function, function.values(data.x)
+        return replace(self, factors=tuple(factors), state=state)
 
 
 def fit_variables(
@@ -89,7 +93,18 @@ def fit_variables(
         errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free[:, j]] ** 2)
     edges = sum(len(f.parents) for f in factors) + int(R.sum())
     fit = -(free.sum(axis=0) / 2 * np.log(errors + settings.floor)).sum()
-    return Model(tuple(factors), tuple(variables), errors, fit - settings.penalty * edges)
+    return Model(tuple(factors), tuple(variables), z, errors, fit - settings.penalty * edges)
+
+
+def relabelled(model: Model, order: Int[np.ndarray, " factors"]) -> Model:
+    """The same model with its factors in another order."""
+    new = np.argsort(order)
+    return replace(
+        model,
+        factors=tuple(model.factors[k] for k in order),
+        variables=tuple(replace(g, parents=new[g.parents]) for g in model.variables),
+        state=model.state[:, order],
+    )
 
 
 def pseudo_target(
@@ -124,7 +139,7 @@ def polish(data: InterventionalData, model: Model, settings: FitSettings, n_roun
 def _with_better_factor(
     data: InterventionalData, model: Model, k: int, settings: FitSettings
 ) -> Model | None:
-    z = model.state(data)
+    z = model.state
     children = np.flatnonzero(model.R[:, k])
     if not len(children) or not len(model.factors[k].parents):
         return None
@@ -140,22 +155,19 @@ def _with_better_factor(
     fitted = fit_function(
         data.x, model.factors[k].parents, regression, settings.factor_fit, start=model.factors[k]
     )
-    factors = list(model.factors)
-    factors[k] = unit_variance(fitted, data.x)
-    return _refit_children(data, model, factors, children, settings)
+    changed = model.with_factor(k, unit_variance(fitted, data.x), data)
+    return _refit(data, changed, children, settings)
 
 
-def _refit_children(
+def _refit(
     data: InterventionalData,
     model: Model,
-    factors: list[Function],
-    children: Int[np.ndarray, " children"],
+    some: Int[np.ndarray, " some"],
     settings: FitSettings,
 ) -> Model:
-    """The model with other factors, only the given variables being fitted again."""
-    z = np.stack([f.values(data.x) for f in factors], axis=1)
-    variables, errors = list(model.variables), model.errors.copy()
-    for j in children:
+    """The model with some variables fitted to the factors again, and its score."""
+    z, variables, errors = model.state, list(model.variables), model.errors.copy()
+    for j in some:
         free = ~data.is_intervened[:, j]
         variables[j] = fit_function(
             z,
@@ -165,11 +177,7 @@ def _refit_children(
             start=model.variables[j],
         )
         errors[j] = np.mean((data.x[:, j] - variables[j].values(z))[free] ** 2)
-    return _scored(
-        data,
-        replace(model, factors=tuple(factors), variables=tuple(variables), errors=errors),
-        settings,
-    )
+    return _scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
 
 
 def _scored(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
@@ -208,10 +216,8 @@ def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitS
             break
         rest = np.delete(function.parents, cheapest)
         fitted = fit_function(data.x, rest, own, settings.factor_fit, start=function)
-        factors = list(model.factors)
-        factors[k] = unit_variance(fitted, data.x)
-        children = np.flatnonzero(model.R[:, k])
-        trial = _refit_children(data, model, factors, children, settings)
+        changed = model.with_factor(k, unit_variance(fitted, data.x), data)
+        trial = _refit(data, changed, np.flatnonzero(model.R[:, k]), settings)
         if trial.score <= model.score:
             break
         model = trial
@@ -219,7 +225,7 @@ def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitS
 
 
 def _prune_variable(data: InterventionalData, model: Model, j: int, settings: FitSettings) -> Model:
-    z = model.state(data)
+    z = model.state
     free = (~data.is_intervened[:, j]).astype(np.float64)
     regression = Regression(data.x[:, j], free)
     while len(model.variables[j].parents) > 1:

@@ -96,3 +96,11 @@ class SearchConfig:
             penalty=penalty,
             floor=self.floor,
         )
+
+    def final(self, settings: FitSettings) -> FitSettings:
+        """The same model class, fitted to more samples."""
+        return replace(
+            settings,
+            factor_fit=replace(settings.factor_fit, n_samples=self.final_samples),
+            variable_fit=replace(settings.variable_fit, n_samples=self.final_samples),
+        )

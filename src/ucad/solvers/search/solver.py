@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,11 +18,12 @@ from ucad.solvers.search.assembly import Assembly, Order, assemble, build_assemb
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.disentangle import disentangle
 from ucad.solvers.search.export import as_scm, parameter_count
-from ucad.solvers.search.functions import Function, distinct
+from ucad.solvers.search.functions import NOTHING, Function, distinct
+from ucad.solvers.search.knowledge import graph_with, possibilities
 from ucad.solvers.search.proposals import Proposer
 from ucad.solvers.search.reanchor import reanchor
-from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
-from ucad.solvers.search.settings import FitSettings, Mechanisms, SearchConfig
+from ucad.solvers.search.refinement import Model, fit_variables, polish, prune, relabelled
+from ucad.solvers.search.settings import Mechanisms, SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.status import FitResult
 
@@ -100,7 +100,7 @@ def score_structure(
     config = (SearchConfig() if config is None else config).classes()[-1]
     settings = config.settings(data.n_samples, seed)
     model = model_of_graph(data, graph, settings)
-    final = _final_settings(settings, config)
+    final = config.final(settings)
     model = polish(data, model, final, 2 * config.n_polish)
     held_out = data if validation is None else validation
     scm = as_scm(model, data)
@@ -134,9 +134,7 @@ class SearchRun:
         self.interrupted = False
         self.trace: list[Row] = []
         nothing = np.zeros((data.n_variables, n_factors), dtype=bool)
-        empty = np.array([], dtype=np.int64)
-        constants = [Function(empty, None, None, np.zeros(0), 0.0) for _ in range(n_factors)]
-        self.model = fit_variables(data, constants, nothing, self.settings)
+        self.model = fit_variables(data, [NOTHING] * n_factors, nothing, self.settings)
 
     def go(self) -> None:
         """Runs all stages; an interruption leaves the best model so far."""
@@ -159,7 +157,12 @@ class SearchRun:
     def _stages(self) -> Iterator[tuple[str, Model | None]]:
         data, settings = self.data, self.settings
         self.causes = find_causes(
-            data, settings, self.config.screening, self.config.ordering, self.seed
+            data,
+            settings,
+            self.config.screening,
+            self.config.ordering,
+            self.seed,
+            None if self.prior is None else possibilities(self.prior),
         )
         yield "who can cause whom", None
         proposer = Proposer(data, self.causes, settings)
@@ -170,9 +173,9 @@ class SearchRun:
         assembly = self._assembly(pool, self.causes)
         order = escape(assembly, assemble(assembly, self.n_factors))
         yield "choice of factors", self._model(assembly, order)
-        final = _final_settings(settings, self.config)
+        final = self.config.final(settings)
+        tried: Model | None = None
         for _ in range(self.config.n_cycles):
-            before = self.model.score
             for choice in self._improve(proposer, pool, assembly, order, self.causes):
                 better = self._model(*choice)
                 yield "better factors", better
@@ -180,19 +183,20 @@ class SearchRun:
                     break
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
-            if settings.nonlinear:
-                yield "disentangling", disentangle(data, self.model, final)
+            if not settings.nonlinear or (tried is not None and _same_graph(tried, self.model)):
+                break
+            yield "disentangling", disentangle(data, self.model, final)
             if settings.variable_fit.hidden:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
-            if not settings.nonlinear or self.model.score <= before + settings.penalty:
-                break
+            tried = self.model
             assembly, order = self._reassembled(pool, self.causes)
         yield "joint fit", polish(data, self.model, final, self.config.n_polish)
 
     def _reassembled(self, pool: list[Function], causes: Causes) -> tuple[Assembly, Order]:
         """The jointly fitted factors, put back into the pool in their causal order."""
         graph = FactorGraph(self.model.Q, self.model.R)
-        fitted = [self.model.factors[k] for k in graph.factor_order]
+        factors = [self.model.factors[k] for k in graph.factor_order]
+        fitted = [function for function in factors if len(function.parents)]
         assembly = self._assembly([*fitted, *pool], causes)
         return assembly, escape(assembly, tuple(range(len(fitted))))
 
@@ -226,16 +230,24 @@ class SearchRun:
     def _model(self, assembly: Assembly, order: Order) -> Model:
         children = assembly.children(order).selected
         made = np.any(children.reshape(len(children), -1, assembly.n_functions), axis=2)
-        factors = [assembly.functions[c] for c in order]
-        return fit_variables(self.data, factors, made[:, list(order)], self.settings)
+        missing = self.n_factors - len(order)
+        factors = [assembly.functions[c] for c in order] + [NOTHING] * missing
+        R = np.pad(made[:, list(order)], ((0, 0), (0, missing)))
+        return fit_variables(self.data, factors, R, self.settings)
 
     def _impose(self, prior: PriorKnowledge) -> None:
-        """Puts the factors in the prior's order and its edges into the graph, and fits again."""
-        columns = prior.relabelling(self.model.Q, self.model.R)
-        Q, R = prior.imposed_on(self.model.Q[:, columns], self.model.R[:, columns])
-        model = model_of_graph(self.data, FactorGraph(Q, R), self.settings)
-        final = _final_settings(self.settings, self.config)
-        self.model = polish(self.data, model, final, self.config.n_polish)
+        """Puts the factors in the prior's order; edges it contradicts are changed and fitted."""
+        model = relabelled(self.model, prior.relabelling(self.model.Q, self.model.R))
+        graph = graph_with(prior, model.Q, model.R)
+        if (graph.Q != model.Q).any() or (graph.R != model.R).any():
+            final = self.config.final(self.settings)
+            fresh = model_of_graph(self.data, graph, self.settings)
+            same = (graph.Q == model.Q).all(axis=0)
+            choices = zip(same, model.factors, fresh.factors, strict=True)
+            factors = [old if keep else new for keep, old, new in choices]
+            fitted = fit_variables(self.data, factors, np.asarray(graph.R), final)
+            model = polish(self.data, fitted, final, self.config.n_polish)
+        self.model = model
         self._tell("prior knowledge")
 
     def _tell(self, stage: str) -> None:
@@ -261,13 +273,9 @@ def _edges(assembly: Assembly, order: Order) -> frozenset[bytes]:
     return frozenset(column.tobytes() for column in both.T)
 
 
-def _final_settings(settings: FitSettings, config: SearchConfig) -> FitSettings:
-    """The same model class, fitted to more samples."""
-    return replace(
-        settings,
-        factor_fit=replace(settings.factor_fit, n_samples=config.final_samples),
-        variable_fit=replace(settings.variable_fit, n_samples=config.final_samples),
-    )
+def _same_graph(one: Model, other: Model) -> bool:
+    """Whether two models differ in their functions at most."""
+    return bool((one.Q == other.Q).all() and (one.R == other.R).all())
 
 
 def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | None) -> None:

@@ -6,7 +6,13 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples, WhichIntervened
-from ucad.solvers.search.functions import Function, FunctionConfig, Regression, fit_function
+from ucad.solvers.search.functions import (
+    Function,
+    FunctionConfig,
+    Regression,
+    fit_function,
+    tanh,
+)
 
 __all__ = ["fit_sparse_function", "interventional_gains", "permutation_price"]
 
@@ -83,7 +89,7 @@ def interventional_gains(
     if function.w1 is None:
         return gains
     residual = regression.target - function.values(x)
-    hidden = np.tanh(x[:, function.parents] @ function.w1.T + function.b1)
+    hidden = tanh(x[:, function.parents] @ function.w1.T + function.b1)
     slope = (1 - hidden**2) * function.w2
     slopes, units = _leading(slope), _leading(hidden)
     for i in np.setdiff1d(np.arange(x.shape[1]), function.parents):
@@ -109,7 +115,7 @@ def _score_test(
 ) -> Float[np.ndarray, " candidates"]:
     """Nats that each variable would gain to first order as a further parent."""
     assert function.w1 is not None
-    hidden = np.tanh(x[:, function.parents] @ function.w1.T + function.b1)
+    hidden = tanh(x[:, function.parents] @ function.w1.T + function.b1)
     slope = (1 - hidden**2) * function.w2
     residual = regression.target - function.values(x)
     w = regression.weights / regression.weights.mean()

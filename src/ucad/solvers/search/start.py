@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
-from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
+from ucad.solvers.search.functions import NOTHING, Function, Regression, fit_function, unit_variance
 from ucad.solvers.search.refinement import Model, fit_variables
 from ucad.solvers.search.settings import FitSettings
 
@@ -44,7 +44,7 @@ def _read_off(
 ) -> Function:
     parents, children = np.flatnonzero(graph.Q[:, k]), np.flatnonzero(graph.R[:, k])
     if not len(parents) or not len(children):
-        return Function(np.array([], dtype=np.int64), None, None, np.zeros(0), 0.0)
+        return NOTHING
     j = int(children[np.argmin(graph.R[children].sum(axis=1))])
     weights = (~data.is_intervened[:, j]).astype(np.float64)
     others = [f for at in np.flatnonzero(graph.R[j]) if (f := known[at]) is not None]

@@ -1,30 +1,23 @@
-"""Random f-SCMs and interventional data; the paper's settings a … i by name."""
+"""Random f-SCMs and interventional data from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from jaxtyping import Bool, Int
 
-from ucad._types import FactorSamples, LayerOf, VariablesByFactors
-from ucad.data import OBSERVATIONAL, InterventionalData, Split
-from ucad.errors import InvalidInputError, SimulationError, did_you_mean
-from ucad.graph import FactorGraph, has_anchors, in_anchors, out_anchors
+from ucad._types import LayerOf, VariablesByFactors
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError, SimulationError
+from ucad.graph import FactorGraph, in_anchors, out_anchors
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism, hard
 
 __all__ = [
-    "SETTINGS",
-    "SIZES",
     "GraphRecipe",
     "MechanismRecipe",
-    "Problem",
-    "Setting",
-    "paper_problem",
     "random_factor_graph",
     "random_factor_scm",
     "random_targets",
@@ -44,6 +37,7 @@ class GraphRecipe:
         min_parents: the least number of parents of a factor (2 for the paper's assumption under
             which the low-level graph is identifiable from observations).
         anchored: whether every factor must have an in-anchor and an out-anchor.
+        n_unanchored: how many factors must lack one of the two instead, no more and no fewer.
         max_attempts: draws before giving up.
     """
 
@@ -53,6 +47,7 @@ class GraphRecipe:
     layer_sizes: tuple[int, ...] | None = None
     min_parents: int = 1
     anchored: bool = True
+    n_unanchored: int = 0
     max_attempts: int = 100_000
 
     def __post_init__(self) -> None:
@@ -60,6 +55,9 @@ class GraphRecipe:
         p = self.edge_probability
         self._require(0 < p <= 1, "'edge_probability' must be above 0 and at most 1", p)
         self._require(self.min_parents >= 1, "'min_parents' must be at least 1", self.min_parents)
+        ok = 0 <= self.n_unanchored <= self.n_factors * self.anchored
+        rule = "'n_unanchored' must be from 0 to the number of factors, and 0 unless 'anchored'"
+        self._require(ok, rule, self.n_unanchored)
         # The in-anchors of m factors and the out-anchor of the last are m + 1 different variables.
         least = self.n_factors + 1 if self.anchored else 2
         self._require(
@@ -94,16 +92,15 @@ def random_factor_graph(recipe: GraphRecipe, rng: np.random.Generator) -> Factor
     Raises:
         SimulationError: no draw fulfilled the conditions; the message says which one failed.
     """
-    failures = {"parents": 0, "in-anchors": 0, "out-anchors": 0}
+    failures: Counter[str] = Counter()
     for _ in range(recipe.max_attempts):
         Q, R = _draw_edges(recipe, rng)
         failed = _failed_conditions(recipe, Q, R)
         if not failed:
             return FactorGraph(Q, R)
-        for condition in failed:
-            failures[condition] += 1
+        failures.update(failed)
     rates = ", ".join(
-        f"{name} in {count / recipe.max_attempts:.2%}" for name, count in failures.items() if count
+        f"{name} in {count / recipe.max_attempts:.2%}" for name, count in failures.most_common()
     )
     raise SimulationError(
         f"None of {recipe.max_attempts} random graphs fulfilled the conditions. Too few {rates} of "
@@ -133,11 +130,15 @@ def _failed_conditions(
     failed = []
     if (Q.sum(axis=0) < recipe.min_parents).any():
         failed.append("parents")
-    if recipe.anchored and not in_anchors(Q).any(axis=0).all():
-        failed.append("in-anchors")
-    if not (out_anchors(R) if recipe.anchored else R).any(axis=0).all():
-        failed.append("out-anchors")
-    assert failed or not recipe.anchored or has_anchors(Q, R)
+    if not R.any(axis=0).all():
+        failed.append("children")
+    if recipe.anchored:
+        no_in, no_out = (~found.any(axis=0) for found in (in_anchors(Q), out_anchors(R)))
+        if recipe.n_unanchored:
+            if (no_in | no_out).sum() != recipe.n_unanchored:
+                failed.append("unanchored factors")
+            return failed
+        failed += ["in-anchors"] * bool(no_in.any()) + ["out-anchors"] * bool(no_out.any())
     return failed
 
 
@@ -225,140 +226,3 @@ def simulate(
     return InterventionalData(
         x.numpy(), targets[regime], regime.astype(np.int64), names, layer_of, is_part=True
     )
-
-
-class Setting(NamedTuple):
-    """One of the paper's synthetic settings."""
-
-    description: str
-    layered: bool = False
-    linear_factors: bool = True
-    linear_variables: bool = True
-    noise_scale: float = 0.0
-    observational_only: bool = False
-    unseen_regimes: bool = False
-
-
-SETTINGS = {
-    "a": Setting("linear, noiseless, layered", layered=True),
-    "b": Setting("linear, noiseless"),
-    "c": Setting("nonlinear F_Z, noiseless, layered", layered=True, linear_factors=False),
-    "d": Setting("nonlinear F_Z, noiseless", linear_factors=False),
-    "e": Setting("nonlinear F_Z, noisy", linear_factors=False, noise_scale=0.4),
-    "f": Setting("nonlinear F_X, noisy", linear_variables=False, noise_scale=0.4),
-    "g": Setting(
-        "nonlinear F_Z and F_X, noisy",
-        linear_factors=False,
-        linear_variables=False,
-        noise_scale=0.4,
-    ),
-    "h": Setting("as b, trained on observations only", observational_only=True),
-    "i": Setting("as b, tested on unseen regimes", unseen_regimes=True),
-}
-"""The paper's settings, by letter."""
-
-SIZES = {"16-3": (4, 8, 4), "64-6": (16, 32, 16), "128-8": (32, 64, 32)}
-"""The paper's sizes, variables-factors, with the sizes of the layers where there are layers."""
-
-Chosen = TypeVar("Chosen")
-N_SAMPLES = 10_000
-N_TEST = 2_000
-VALIDATION_SHARE = 0.2
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A simulated problem with its truth, in standardised units.
-
-    Attributes:
-        train: 80 % of the samples.
-        validation: the other 20 %; whole regimes of their own in setting i.
-        test: fresh observational samples; unseen regimes in setting i.
-        scm: the true model, in the units of the data.
-        factors: the true factors of the test samples.
-        setting: the letter.
-        size: variables-factors.
-        seed: what made it.
-    """
-
-    train: InterventionalData
-    validation: InterventionalData
-    test: InterventionalData
-    scm: FactorSCM
-    factors: FactorSamples
-    setting: str
-    size: str
-    seed: int
-
-    @property
-    def n_factors(self) -> int:
-        """The true number of factors."""
-        return self.scm.graph.n_factors
-
-
-def paper_problem(
-    setting: str, size: str, seed: int, *, n_samples: int = N_SAMPLES, min_parents: int = 1
-) -> Problem:
-    """Makes one of the paper's problems: graph, mechanisms, data and truth, from one seed.
-
-    >>> problem = paper_problem("b", "16-3", seed=0, n_samples=500)
-    >>> problem.train, problem.scm.graph.n_factors
-    (InterventionalData(398 samples × 16 variables, 17 regimes), 3)
-    """
-    chosen = _choose("setting", setting, SETTINGS)
-    layer_sizes = _choose("size", size, SIZES)
-    n_variables, n_factors = (int(part) for part in size.split("-"))
-    rng = np.random.default_rng([seed, *map(ord, setting + size)])
-    graph_recipe = GraphRecipe(
-        n_variables=n_variables,
-        n_factors=n_factors,
-        layer_sizes=layer_sizes if chosen.layered else None,
-        min_parents=min_parents,
-    )
-    mechanism_recipe = MechanismRecipe(
-        linear_factors=chosen.linear_factors,
-        linear_variables=chosen.linear_variables,
-        noise_scale=chosen.noise_scale,
-    )
-    graph = random_factor_graph(graph_recipe, rng)
-    scm = random_factor_scm(graph, mechanism_recipe, rng)
-    n_regimes = 0 if chosen.observational_only else n_variables
-    targets = random_targets(n_regimes, n_variables, rng)
-
-    def draw(regime: Int[np.ndarray, " samples"]) -> InterventionalData:
-        data_seed = int(rng.integers(2**31))
-        return simulate(scm, targets, regime, data_seed, layer_of=graph_recipe.layer_of)
-
-    parts = _parts(chosen, draw, n_regimes, n_samples, int(rng.integers(2**31)))
-    scaling = parts.train.standardised().scaling
-    assert scaling is not None
-    train, validation, test = (part.standardised(scaling) for part in parts)
-    scm = scm.in_standard_units(scaling)
-    factors: Float[Tensor, "samples factors"] = scm.state_map(test.x)
-    return Problem(train, validation, test, scm, factors.numpy(), setting, size, seed)
-
-
-def _parts(
-    setting: Setting,
-    draw: Callable[[Int[np.ndarray, " samples"]], InterventionalData],
-    n_regimes: int,
-    n_samples: int,
-    split_seed: int,
-) -> Split:
-    """Train, validation and test; setting i holds 6 and 12 of 64 regimes back, as in the paper."""
-    regime = np.sort(np.arange(n_samples) % (n_regimes + 1))
-    if setting.unseen_regimes:
-        held_out = (round(n_regimes * 6 / 64), round(n_regimes * 12 / 64))
-        return draw(regime).split_regimes(*held_out, seed=split_seed)
-    data = draw(regime)
-    split = data.split(1 - VALIDATION_SHARE, VALIDATION_SHARE, seed=split_seed)
-    return split._replace(test=draw(np.full(N_TEST, OBSERVATIONAL)))
-
-
-def _choose(what: str, name: str, choices: Mapping[str, Chosen]) -> Chosen:
-    if name not in choices:
-        raise InvalidInputError(
-            f"The {what} must be one of {', '.join(choices)}. Got '{name}' instead."
-            f"{did_you_mean(name, choices)}"
-        )
-    return choices[name]

@@ -1,0 +1,98 @@
+"""Figures: our graphs beside the paper's means, and what happens beyond the paper's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+from experiments.cells import CELLS, rows_of
+from experiments.tables import values_of
+
+mpl.use("Agg")
+
+from matplotlib import pyplot as plt
+
+__all__ = ["draw_beyond", "draw_reproduction"]
+
+Row = Mapping[str, Any]
+BLUE, GREY = "#2a6f97", "#9a9a9a"
+LABELS = {
+    "mcc_pearson": "MCC, Pearson",
+    "exact": "share of exact graphs",
+    "validation_nll": "validation NLL",
+}
+COLOURS = ("#2a6f97", "#c8553d", "#588157", "#7b4b94")
+
+
+def draw_reproduction(rows: Sequence[Row], paper: Mapping[str, Any], path: Path) -> None:
+    """The MCC of every graph beside the paper's mean ± std, cell by cell."""
+    cells = [cell for cell in CELLS if list(rows_of(rows, cell))]
+    figure, axes = plt.subplots(1, 2, figsize=(10, 0.6 + 0.28 * max(3, len(cells))), sharey=True)
+    for axis, name in zip(axes, ("mcc_pearson", "mcc_rdc"), strict=True):
+        for y, cell in enumerate(cells):
+            published = paper.get(cell.setting, {}).get(cell.size)
+            if published:
+                mean, std = published[name]
+                axis.errorbar(mean, y, xerr=std, fmt="s", color=GREY, capsize=3)
+            own = list(rows_of(rows, cell))
+            ours = values_of(own, name)
+            axis.plot(ours, np.full(len(ours), y), "o", color=BLUE, alpha=0.5, markersize=5)
+            top = values_of(own, f"ceiling.{name}")
+            if len(top):
+                axis.plot(top.mean(), y, "|", color="black", markersize=12)
+        axis.set(xlim=(0, 1.02), xlabel=name.replace("mcc_", "MCC, "))
+        axis.grid(axis="x", alpha=0.3)
+    axes[0].set_yticks(range(len(cells)), [str(cell) for cell in cells])
+    axes[0].invert_yaxis()
+    marks = [
+        axes[0].plot([], [], mark, color=colour)[0]
+        for mark, colour in (("s", GREY), ("o", BLUE), ("|", "black"))
+    ]
+    names = ["paper, mean ± std", "ours, each graph", "from the true graph"]
+    figure.legend(marks, names, loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+    _save(figure, path)
+
+
+def draw_beyond(
+    lines: Mapping[str, Sequence[tuple[str, bool, Sequence[Row]]]],
+    title: str,
+    second: str,
+    path: Path,
+) -> None:
+    """MCC and a second figure against what is varied; a star marks the paper's setting.
+
+    Args:
+        lines: by cell, the label of every value, whether it is the paper's, and its rows.
+        title: what is varied.
+        second: the name of the figure in the right panel.
+        path: the file.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
+    labels = list(dict.fromkeys(label for points in lines.values() for label, _, _ in points))
+    for axis, name in zip(axes, ("mcc_pearson", second), strict=True):
+        for colour, (cell, points) in zip(COLOURS, lines.items(), strict=False):
+            filled = [(label, star, own) for label, star, own in points if own]
+            x = [labels.index(label) for label, _, _ in filled]
+            y = [values_of(own, name) for _, _, own in filled]
+            means = [values.mean() for values in y]
+            axis.plot(x, means, "-", color=colour, label=cell)
+            for at, values in zip(x, y, strict=True):
+                axis.plot(np.full(len(values), at), values, ".", color=colour, alpha=0.4)
+            stars = [at for at, (_, star, _) in enumerate(filled) if star]
+            axis.plot([x[s] for s in stars], [means[s] for s in stars], "*", color=colour, ms=13)
+        axis.set_xticks(range(len(labels)), labels)
+        axis.set(xlabel=title, ylabel=LABELS[name])
+        axis.grid(alpha=0.3)
+    axes[0].set_ylim(0, 1.02)
+    axes[0].legend(frameon=False, fontsize=8, title="★ the paper's setting", title_fontsize=8)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=90, bbox_inches="tight")
+    plt.close(figure)

@@ -1,0 +1,96 @@
+"""`ucad sweep`: a grid of fits, a row each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from ucad.sweep import Backend, SweepReport
+
+__all__ = ["sweep"]
+
+DONE, UNFINISHED, INTERRUPTED = 0, 1, 130
+
+
+def sweep(
+    grid: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    on: Literal["local", "ray"] = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    quiet: bool = False,
+) -> int:
+    """Do many independent fits and append a row to a table as each one finishes.
+
+    Stopped or killed, it goes on with the same command: finished rows are kept, and a larger grid
+    only adds to them. Exit code 0: every task has a result. 1: some failed or were left out.
+
+    Parameters
+    ----------
+    grid
+        A TOML file with tables [[grid]], in which a list is an axis: setting, size, seed, solver
+        and the other options of a task.
+    output
+        The table: a .jsonl file.
+    on
+        local: processes on this machine. ray: a Ray cluster.
+    workers
+        How many fits at a time; as many as there are CPUs if not given.
+    address
+        The Ray cluster to join; one is started on this machine if not given.
+    budget
+        Minutes the sweep may take; what does not fit in is left out.
+    retry_failed
+        Try the rows that hold an error again.
+    quiet
+        Show no progress.
+    """
+    from ucad.cli.progress import shown_progress
+    from ucad.sweep import Budget, drop_failed, read_grid, run_sweep
+
+    backend = _backend(on, workers, address)
+    tasks = read_grid(grid)
+    if retry_failed:
+        drop_failed(output)
+    with shown_progress(quiet=quiet) as progress:
+        report = run_sweep(
+            tasks,
+            output,
+            backend,
+            budget=None if budget is None else Budget(60 * budget),
+            progress=progress,
+        )
+    return _tell(report, output)
+
+
+def _backend(on: str, workers: int | None, address: str | None) -> Backend:
+    from ucad.errors import InvalidInputError
+    from ucad.sweep import LocalProcesses, RayCluster
+
+    if on == "ray":
+        return RayCluster(workers, address=address)
+    if address is not None:
+        raise InvalidInputError("--address names a Ray cluster: it needs --on ray.")
+    return LocalProcesses(workers)
+
+
+def _tell(report: SweepReport, output: Path) -> int:
+    n_old = len(report.rows) - report.n_new
+    before = f", {n_old} of them from before" if n_old else ""
+    print(f"{len(report.rows)} rows in {output}{before}.")
+    for row in report.failed[:5]:
+        print(f"Failed: {row['task']}: {row['error']}")
+    if len(report.failed) > 5:
+        print(f"… and {len(report.failed) - 5} more. Try them again with --retry-failed.")
+    if report.left_out:
+        print(f"{len(report.left_out)} fits are left; the same command goes on with them.")
+    if report.interrupted:
+        return INTERRUPTED
+    return UNFINISHED if report.failed or report.left_out else DONE

@@ -1,0 +1,152 @@
+"""Where tasks run: the interface of a backend, and processes on this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from ucad.errors import InvalidInputError
+from ucad.sweep.work import Reply, execute
+
+__all__ = ["Backend", "LocalProcesses", "Outcome"]
+
+PATIENCE = 5.0
+
+
+class Outcome(NamedTuple):
+    """How a task ended; `reply` is None if its worker died."""
+
+    ticket: int
+    reply: Reply | None
+    cause: str = ""
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A place that runs up to `capacity` tasks at a time.
+
+    Used as a context: leaving it ends everything that still runs.
+    """
+
+    @property
+    def capacity(self) -> int:
+        """How many tasks run at a time."""
+        ...
+
+    def __enter__(self) -> Backend: ...
+
+    def __exit__(self, *_error: object) -> None: ...
+
+    def start(self, ticket: int, function: str, task: Mapping[str, Any]) -> None:
+        """Starts a task under a number of the caller's choice."""
+        ...
+
+    def finished(self, timeout: float | None) -> list[Outcome]:
+        """Waits until a task ends or the time is over; returns those that ended."""
+        ...
+
+
+@dataclass
+class _Worker:
+    process: SpawnProcess
+    pipe: Connection
+    ticket: int | None = None
+
+
+class LocalProcesses:
+    """Processes of one thread each, with a pipe of its own to every one of them.
+
+    A pool shares its queues, so one killed worker breaks it for all; here the others go on, and a
+    new process takes the place of the dead one.
+    """
+
+    def __init__(self, n_workers: int | None = None) -> None:
+        self.capacity = (os.cpu_count() or 1) if n_workers is None else n_workers
+        if self.capacity < 1:
+            raise InvalidInputError(f"'n_workers' must be at least 1. Got {n_workers} instead.")
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> LocalProcesses:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+            worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join(PATIENCE)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+        self._workers.clear()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The processes that are working on a task."""
+        return tuple(w.process.pid or 0 for w in self._workers if w.ticket is not None)
+
+    def start(self, ticket: int, function: str, task: Mapping[str, Any]) -> None:
+        """Hands a task to an idle process, or to a new one."""
+        for worker in [w for w in self._workers if w.ticket is None]:
+            try:
+                worker.pipe.send((function, dict(task)))
+            except OSError:  # it was killed while it had nothing to do
+                self._bury(worker)
+                continue
+            worker.ticket = ticket
+            return
+        worker = _new_worker()
+        self._workers.append(worker)
+        worker.ticket = ticket
+        try:
+            worker.pipe.send((function, dict(task)))
+        except OSError:
+            return  # dead at birth; `finished` finds its pipe closed
+
+    def finished(self, timeout: float | None) -> list[Outcome]:
+        """Waits for a reply, or for the end of a process."""
+        busy = {w.pipe: w for w in self._workers if w.ticket is not None}
+        return [self._collect(busy[pipe]) for pipe in wait(list(busy), timeout) if pipe in busy]
+
+    def _collect(self, worker: _Worker) -> Outcome:
+        ticket, worker.ticket = worker.ticket, None
+        assert ticket is not None
+        try:
+            return Outcome(ticket, worker.pipe.recv())
+        except (EOFError, OSError):
+            return Outcome(ticket, None, self._bury(worker))
+
+    def _bury(self, worker: _Worker) -> str:
+        self._workers.remove(worker)
+        worker.pipe.close()
+        worker.process.join(PATIENCE)
+        worker.process.kill()
+        worker.process.join()
+        return f"exit code {worker.process.exitcode}"
+
+
+def _new_worker() -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _serve(pipe: Connection) -> None:
+    """The life of a worker: tasks in, replies out, until the pipe closes."""
+    # Ctrl-C reaches every process of a terminal; only the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        try:
+            function, task = pipe.recv()
+            pipe.send(execute(function, task))
+        except (EOFError, OSError):
+            return

@@ -1,0 +1,74 @@
+"""What a worker does with a task, the same on every backend; importing it costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ucad.errors import InvalidInputError
+
+__all__ = ["ONE_THREAD", "Reply", "execute", "resolve"]
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+ABOUT = "about"
+
+
+class Reply(NamedTuple):
+    """What comes back: a result or an error, and what depends on the machine."""
+
+    result: dict[str, Any] | None
+    error: str | None
+    about: dict[str, Any]
+
+
+def resolve(reference: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """The function that `package.module:name` names.
+
+    >>> resolve("json:dumps")({"a": 1})
+    '{"a": 1}'
+    """
+    module, colon, name = reference.partition(":")
+    try:
+        function = getattr(importlib.import_module(module), name) if colon else None
+    except (ImportError, AttributeError) as error:
+        raise InvalidInputError(f"There is no function '{reference}': {error}.") from error
+    if not callable(function):
+        raise InvalidInputError(
+            f"The 'function' must be written package.module:name. Got '{reference}' instead."
+        )
+    return function
+
+
+def execute(reference: str, task: Mapping[str, Any]) -> Reply:
+    """Does one task on one thread; an exception becomes a reply with its text.
+
+    A mapping under `about` in what the function returns goes where machine-dependent values go.
+    """
+    os.environ.update(ONE_THREAD)
+    started = time.monotonic()
+    result, error, about = None, None, {}
+    try:
+        function = resolve(reference)
+        _limit_threads()
+        returned = dict(function(task))
+        about = dict(returned.pop(ABOUT, {}))
+        # What is compared between machines is what a reader of the table gets.
+        result = json.loads(json.dumps(returned, allow_nan=False))
+    except Exception as failure:  # noqa: BLE001  (one fit's failure is a row, not the sweep's end)
+        error = f"{type(failure).__name__}: {failure}"
+    about |= {"seconds": time.monotonic() - started, "host": platform.node()}
+    return Reply(result, error, about)
+
+
+def _limit_threads() -> None:
+    from threadpoolctl import threadpool_limits
+
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    threadpool_limits(limits=1)
