@@ -13,6 +13,7 @@ from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
 from ucad.cli.fit import fit
 from ucad.cli.inspect import certify, predict, report
+from ucad.cli.networks import record, steer
 from ucad.cli.simulate import simulate
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
@@ -37,6 +38,8 @@ app.command(certify)
 app.command(report)
 app.command(predict)
 app.command(simulate)
+app.command(record)
+app.command(steer)
 app.command(sweep)
 
 

@@ -1,0 +1,133 @@
+"""What the network commands are given: a script with the model, files of inputs and labels."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ucad.errors import FormatError, InvalidInputError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import nn
+
+    from ucad.networks import Inputs
+
+__all__ = [
+    "BASES",
+    "OUTCOME",
+    "load_model",
+    "read_inputs",
+    "read_labels",
+    "told_if_the_model_fails",
+]
+
+OUTCOME, BASES = "outcome", "bases"
+
+
+def load_model(reference: str) -> nn.Module:
+    """Runs a script and returns the model it names: a module, or what a function gives."""
+    script, colon, name = reference.rpartition(":")
+    if not colon or not script.endswith(".py"):
+        raise InvalidInputError(
+            "The model must be written script.py:name, a module or a function that gives one: "
+            "weights alone do not say how they are computed with, so a script must load them. "
+            f"Got '{reference}'."
+        )
+    if not Path(script).is_file():
+        raise FormatError(f"There is no script '{script}'.")
+    try:
+        made = _run_script(Path(script))
+        found = made.get(name)
+        if found is not None and callable(found) and not _is_model(found):
+            found = found()
+    except Exception as error:
+        raise FormatError(
+            f"'{script}' fails with {type(error).__name__}: {error} (--debug shows where)."
+        ) from error
+    if found is None:
+        raise InvalidInputError(f"'{script}' gives no '{name}'.{did_you_mean(name, made)}")
+
+    from ucad.networks.wrapped import unwrapped
+
+    return unwrapped(found)
+
+
+def _run_script(script: Path) -> dict[str, Any]:
+    """The names that a script defines; it may import what lies beside it."""
+    import importlib.util
+    import sys
+
+    spec = importlib.util.spec_from_file_location("ucad_model_script", script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return vars(module)
+
+
+def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
+    """The outcome, the concepts and perhaps the bases, one entry an input each."""
+    from ucad.networks.passes import n_inputs
+
+    if path.suffix != ".npz":
+        raise FormatError(f"'{path}' must be an .npz file. Got '{path.suffix}' instead.")
+    labels = dict(_load(path))
+    if OUTCOME not in labels or not set(labels) - {OUTCOME, BASES}:
+        raise InvalidInputError(
+            f"'{path}' must hold '{OUTCOME}' and at least one concept. "
+            f"It holds {', '.join(labels) or 'nothing'}."
+        )
+    for name, values in labels.items():
+        if values.shape != (n_inputs(inputs),):
+            raise InvalidInputError(
+                f"'{name}' in '{path}' must have one entry an input, {n_inputs(inputs)}. "
+                f"Got the shape {values.shape} instead."
+            )
+    return labels
+
+
+def read_inputs(path: Path) -> Inputs:
+    """One array, or the arrays that are the model's arguments."""
+    if path.suffix == ".npy":
+        return _load(path)
+    if path.suffix != ".npz":
+        raise FormatError(f"'{path}' must be a .npy or an .npz file. Got '{path.suffix}' instead.")
+    arrays = dict(_load(path))
+    if not arrays:
+        raise FormatError(f"'{path}' holds no array.")
+    if all(name.startswith("arg_") for name in arrays):
+        return tuple(arrays[f"arg_{k}"] for k in range(len(arrays)))
+    return arrays
+
+
+def _load(path: Path) -> Any:
+    import numpy as np
+
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise FormatError(f"'{path}' cannot be read as arrays: {error}.") from error
+
+
+@contextlib.contextmanager
+def told_if_the_model_fails() -> Iterator[None]:
+    """Turns what a model raises on wrong inputs into one line."""
+    try:
+        yield
+    except (RuntimeError, TypeError, IndexError) as error:
+        raise InvalidInputError(
+            f"The model fails on these inputs with {type(error).__name__}: {error} "
+            "(--debug shows where)."
+        ) from error
+
+
+def _is_model(value: object) -> bool:
+    return hasattr(value, "parameters") or hasattr(value, "_module")
