@@ -7,7 +7,7 @@ from tests.solvers.gradient.conftest import start_of
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.epoch import TrainingSettings
 from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
-from ucad.solvers.gradient.state import Best, Layout, Run, load_checkpoint
+from ucad.solvers.gradient.state import Best, Layout, Look, Run, load_checkpoint
 from ucad.solvers.gradient.training import train
 
 
@@ -103,15 +103,14 @@ def test_progress_is_reported_with_the_time_that_is_left(learner):
 
 
 def test_feasible_snapshots_come_before_infeasible_ones_and_then_the_nll_decides():
-    best = Best(
-        torch.zeros(1, 1), torch.tensor([1.0]), torch.tensor([0.5]), torch.zeros(1, dtype=int)
-    )
+    best = Best.start(torch.zeros(1, 1))
     row = torch.tensor([0])
 
     def offer(nll: float, violation: float, epoch: int) -> bool:
-        value = torch.tensor([[float(epoch)]])
-        return bool(best.update(row, value, torch.tensor([nll]), torch.tensor([violation]), epoch))
+        look = Look(*(torch.tensor(one) for one in ([[float(epoch)]], [nll], [violation])))
+        return bool(best.update(row, look, epoch))
 
+    assert offer(1.0, 0.5, 0)
     assert not offer(0.1, 0.6, 1)
     assert offer(2.0, 0.0, 2)
     assert not offer(-5.0, 0.1, 3)

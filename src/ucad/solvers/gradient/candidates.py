@@ -29,10 +29,6 @@ from ucad.solvers.selection import Candidate, best_candidate
 __all__ = ["Candidates", "Learner", "relaxed", "settle"]
 
 
-TIE = 5e-4
-"""Models whose NLL per entry differs by less are equally likely; the sparser one is taken."""
-
-
 @dataclass(frozen=True, eq=False)
 class Learner:
     """One fitting problem: the data on both sides, and how it is solved.
@@ -43,6 +39,7 @@ class Learner:
         model: what the mechanisms are.
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted on a fixed graph.
+        tie: models whose NLL differs by less are equally likely, and the sparser one is taken.
         moments: masked second moments of (x, 1) of the training data.
         variable_names: one a variable.
     """
@@ -52,6 +49,7 @@ class Learner:
     model: ModelSettings
     training: TrainingSettings
     refit: RefitSettings
+    tie: float
     moments: Float[Tensor, "variables features features"]
     variable_names: tuple[str, ...]
 
@@ -76,11 +74,28 @@ class Candidates:
     violations: tuple[dict[str, float], ...]
     variable_names: tuple[str, ...]
 
-    def best(self) -> int:
-        """The feasible model with the lowest NLL, or the least infeasible one."""
+    def best(self, tie: float) -> int:
+        """The feasible model with the lowest NLL, or the least infeasible one.
+
+        Models whose NLL per entry differs by less than `tie` are equally likely; the sparser one
+        is taken.
+        """
         n_edges = [int(graph.Q.sum() + graph.R.sum()) for graph in self.graphs]
         figures = zip(self.nll, self.violations, n_edges, strict=True)
-        return best_candidate([Candidate(*one) for one in figures], tie=TIE)
+        return best_candidate([Candidate(*one) for one in figures], tie=tie)
+
+    def best_trained(self, violation: Float[Tensor, " configurations"]) -> int:
+        """The paper's choice: lowest NLL among the runs whose relaxed graph was feasible.
+
+        `violation` is what each run missed in training. The argmax graph of a feasible run may
+        still miss a constraint a little, the tolerance on sparsity say; that is reported.
+        """
+        missed = violation.tolist()
+        figures = [
+            Candidate(nll, {"training": amount} if amount > 0 else {})
+            for nll, amount in zip(self.nll, missed, strict=True)
+        ]
+        return best_candidate(figures)
 
     def row(self, at: int) -> Candidates:
         """One of them alone."""

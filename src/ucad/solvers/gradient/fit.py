@@ -15,6 +15,7 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
+from ucad.solvers.gradient.epoch import Feasibility
 from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.objective import make_objective, masked_moments
 from ucad.solvers.gradient.presets import GradientConfig, fast
@@ -71,10 +72,17 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     run = Run(seed, progress, "training", checkpoint, fingerprint)
     trained = _train(learner, config, n_factors, initial, run)
     candidates = settle(learner, trained.parameters, seed)
-    if initial is not None:
-        candidates = candidates.joined(_as_candidate(learner, initial, seed))
-    best = candidates.row(candidates.best())
-    notes = [f"{trained.epochs} epochs of {len(trained.nll)} configurations."]
+    if config.training.feasibility is Feasibility.RELAXED and initial is None:
+        at = candidates.best_trained(trained.violation)
+    else:
+        if initial is not None:
+            candidates = candidates.joined(_as_candidate(learner, initial, seed))
+        at = candidates.best(config.tie)
+    best = candidates.row(at)
+    n_feasible = int((trained.violation == 0).sum())
+    notes = [
+        f"{trained.epochs} epochs of {len(trained.nll)} configurations, {n_feasible} feasible."
+    ]
     interrupted = trained.interrupted
     if config.restarts.rounds and not interrupted:
         best, restart_notes, interrupted = restart_factors(learner, best, config.restarts, run)
@@ -112,6 +120,7 @@ def make_learner(
         config.model,
         config.training,
         config.refit,
+        config.tie,
         masked_moments(data).to(device),
         data.variable_names,
     )

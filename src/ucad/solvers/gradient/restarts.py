@@ -104,7 +104,7 @@ def restart_factors(
             trained = _train(learner, offers, settings, this)
             tried += len(trained["logits"])
             joined = best.joined(settle(learner, trained, this.seed))
-            at = joined.best()
+            at = joined.best(learner.tie)
             failures = 0 if at else failures + 1
             accepted += at > 0
             best = joined.row(at)
