@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
+from ucad.solvers.gradient.bases import possible_children
 from ucad.solvers.gradient.candidates import settle
 from ucad.solvers.gradient.mechanisms import ModelSettings
-from ucad.solvers.gradient.restarts import RestartSettings, possible_children, restart_factors
+from ucad.solvers.gradient.restarts import RestartSettings, restart_factors
 from ucad.solvers.gradient.sparse_regression import sparse_regressions
 from ucad.solvers.gradient.state import Run
 from ucad.solvers.gradient.warm_start import graph_logits, parameters_of

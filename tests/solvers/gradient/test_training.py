@@ -69,6 +69,26 @@ def test_ctrl_c_keeps_the_best_so_far(learner):
     assert trained.nll.isfinite().all()
 
 
+def test_ctrl_c_writes_a_checkpoint_from_which_the_run_ends_as_if_never_stopped(learner, tmp_path):
+    whole = run_training(learner, Run(0))
+    run = Run(0, checkpoint=tmp_path / "state.safetensors")
+    stopped = run_training(learner, run, Interrupting(**vars(learner.problem), after=30))
+    assert stopped.interrupted
+    assert load_checkpoint(run.checkpoint, "").epoch == 7  # of the last whole epoch
+    resumed = run_training(learner, run)
+    assert same(whole, resumed)
+    assert resumed.history == whole.history
+
+
+def test_gains_below_the_least_do_not_renew_patience(learner):
+    problem = without_constraints(learner.problem)
+    looks = {"epochs": 40, "evaluate_every": 1, "patience": 5}
+    greedy = run_training(learner, Run(0), problem, **looks)
+    content = run_training(learner, Run(0), problem, least_gain=10.0, **looks)
+    assert greedy.epochs > 6
+    assert content.epochs == 7  # the first look, five epochs of patience, and out
+
+
 def test_values_that_are_not_finite_are_rolled_back_with_a_lower_step(learner):
     breaking = Breaking(**vars(learner.problem), after=9)
     trained = run_training(learner, Run(0), breaking)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ucad.graph import FactorGraph
@@ -23,7 +23,7 @@ from ucad.solvers.gradient.epoch import TrainingSettings
 from ucad.solvers.gradient.mechanisms import ModelSettings, Parameters
 from ucad.solvers.gradient.objective import Objective, profile_nll
 from ucad.solvers.gradient.problem import RelaxedProblem
-from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
+from ucad.solvers.gradient.relaxed_graph import Edge, RelaxedGraph
 from ucad.solvers.selection import Candidate, best_candidate
 
 __all__ = ["Candidates", "Learner", "relaxed", "settle"]
@@ -40,7 +40,8 @@ class Learner:
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted on a fixed graph.
         tie: models whose NLL differs by less are equally likely, and the sparser one is taken.
-        moments: masked second moments of (x, 1) of the training data.
+        moments: masked second moments of (x, 1) of the training data; none where they would
+            take too much memory.
         variable_names: one a variable.
     """
 
@@ -50,7 +51,7 @@ class Learner:
     training: TrainingSettings
     refit: RefitSettings
     tie: float
-    moments: Float[Tensor, "variables features features"]
+    moments: Float[Tensor, "variables features features"] | None
     variable_names: tuple[str, ...]
 
 
@@ -127,10 +128,14 @@ class Candidates:
         graph = FactorGraph(self.graphs[at].Q, self.graphs[at].R, self.variable_names)
         return make_scm(self.parameters, at, graph, self.residual_variance[at])
 
-    def removed_edges(self, at: int) -> tuple[str, ...]:
-        """The edges that had to go to make a DAG, as `cause -> effect`."""
+    def removed_edges(
+        self, at: int, among: Bool[Tensor, "variables factors"] | None = None
+    ) -> tuple[str, ...]:
+        """The edges (of some) that had to go to make a DAG, as `cause -> effect`."""
         texts = []
         for i, k, is_parent in self.graphs[at].removed:
+            if among is not None and not bool(among[i, k]):
+                continue
             ends = (self.variable_names[i], f"Z{k + 1}")
             texts.append(" -> ".join(ends if is_parent else ends[::-1]))
         return tuple(texts)
@@ -139,9 +144,10 @@ class Candidates:
 def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
     """Makes finished models of relaxed ones: discretise, refit, judge."""
     problem = learner.problem
-    logits = problem.knowledge.apply(parameters["logits"])
+    logits = problem.logits(parameters)
+    required = ~problem.possible[Edge.NONE]
     layer_of = problem.constraints.layer_of
-    graphs = discretise(logits, learner.training.confidence, layer_of)
+    graphs = discretise(logits, learner.training.confidence, layer_of, required)
     graph = relaxed(graphs, like=logits)
     generator = torch.Generator(device=logits.device).manual_seed(seed)
     fitted = refit(parameters, graph, problem.objective, learner.refit, generator)

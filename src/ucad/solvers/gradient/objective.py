@@ -30,11 +30,15 @@ __all__ = [
     "best_children",
     "make_objective",
     "masked_moments",
+    "moments_fit_in_memory",
     "profile_nll",
 ]
 
 
 BLOCK = 2048
+MOST_MOMENT_BYTES = 2**29
+"""Moments of a data set may take half a GiB, so those to train and to validate on take one: up to
+405 variables. Above that, linear mechanisms are trained on minibatches, as networks are."""
 
 PerVariable: TypeAlias = Float[Tensor, "configurations variables"]
 PerConfiguration: TypeAlias = Float[Tensor, " configurations"]
@@ -90,17 +94,28 @@ def make_objective(
     batch_size: int = 512,
     device: torch.device | str = "cpu",
 ) -> Objective:
-    """Chooses moments where both mechanisms are linear, and minibatches otherwise."""
-    if settings.is_linear:
+    """Chooses moments where both mechanisms are linear and they fit, and minibatches otherwise."""
+    if settings.is_linear and moments_fit_in_memory(data.n_variables):
         return MomentObjective.from_data(data, settings.variance_floor, device)
     return MinibatchObjective.from_data(data, settings.variance_floor, batch_size, device)
+
+
+def moments_fit_in_memory(n_variables: int) -> bool:
+    """Whether the n (n + 1)² numbers of all S_j take no more than `MOST_MOMENT_BYTES`.
+
+    >>> moments_fit_in_memory(405), moments_fit_in_memory(406)
+    (True, False)
+    """
+    return 8 * n_variables * (n_variables + 1) ** 2 <= MOST_MOMENT_BYTES
 
 
 def masked_moments(data: InterventionalData) -> Float[Tensor, "variables features features"]:
     """Returns S_j of (x, 1) for every variable j, in double precision: n (n + 1)² numbers."""
     features = np.concatenate([data.x, np.ones((data.n_samples, 1))], axis=1, dtype=np.float64)
-    each = MaskedMoments(features, data.is_intervened)
-    return torch.from_numpy(np.stack([moment.matrix for moment in each]))
+    moments = np.empty((data.n_variables, features.shape[1], features.shape[1]))
+    for j, moment in enumerate(MaskedMoments(features, data.is_intervened)):
+        moments[j] = moment.matrix
+    return torch.from_numpy(moments)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
 from ucad.errors import InvalidInputError, did_you_mean
@@ -11,8 +11,9 @@ from ucad.solvers.gradient.epoch import Driver, Feasibility, TrainingSettings
 from ucad.solvers.gradient.lagrangian import GROWTH_TOLERANCE
 from ucad.solvers.gradient.mechanisms import ModelSettings
 from ucad.solvers.gradient.problem import ConstraintSettings
-from ucad.solvers.gradient.relaxed_graph import PriorKnowledge, Sampling
+from ucad.solvers.gradient.relaxed_graph import Sampling
 from ucad.solvers.gradient.restarts import RestartSettings
+from ucad.solvers.prior import PriorKnowledge
 
 __all__ = ["GradientConfig", "Preset", "fast", "paper", "preset"]
 
@@ -28,7 +29,7 @@ class GradientConfig:
         refit: how mechanisms are fitted once the graph is discrete.
         restarts: how dead or duplicate factors are started again.
         tie: models whose validation NLL differs by less are equally likely; the sparser is taken.
-        knowledge: what is known of the graph beforehand; layers come with the data.
+        prior: what is known of the graph beforehand; layers come with the data.
     """
 
     model: ModelSettings = field(default_factory=ModelSettings)
@@ -37,7 +38,7 @@ class GradientConfig:
     refit: RefitSettings = field(default_factory=RefitSettings)
     restarts: RestartSettings = field(default_factory=RestartSettings)
     tie: float = 5e-4
-    knowledge: PriorKnowledge | None = None
+    prior: PriorKnowledge | None = None
 
 
 class Preset(Enum):
@@ -70,15 +71,11 @@ def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig
     excludes some of its own graphs of 16 variables.
     """
     model = ModelSettings() if model is None else model
-    config = GradientConfig(
+    return GradientConfig(
         model=model,
         constraints=ConstraintSettings(sparsity_tolerance=min(1.0, 0.15 + 2 / n_variables)),
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
     )
-    if model.is_linear:
-        return config
-    # Only moments can leave a variable out of its own prediction; here the samples have to.
-    return replace(config, training=replace(config.training, sampling=Sampling.EXCLUSIVE))
 
 
 def paper(model: ModelSettings | None = None) -> GradientConfig:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -186,13 +185,13 @@ class _Loop:
         return torch.where(feasible, self.settings.patience, self.settings.epochs)
 
     def _figures(self, state: TrainingState) -> HistoryRow:
-        feasible = state.best.violation == 0
-        lowest = float(state.best.nll[feasible].min()) if bool(feasible.any()) else math.nan
+        missed = state.best.violation
+        lowest = float(state.best.nll[missed == missed.min()].min())
         return {
             "stage": self.run_.stage,
             "epoch": state.epoch,
             "active": len(state.rows),
-            "feasible": int(feasible.sum()),
+            "feasible": int((missed == 0).sum()),
             "validation_nll": lowest,
         }
 
