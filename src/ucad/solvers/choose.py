@@ -93,8 +93,8 @@ def solve(
 ) -> FitResult:
     """Fits a factor SCM to standardised data.
 
-    With `auto`: the search, then (up to 1,000 variables) the gradient objective from its result, and
-    the model that explains the validation data better is kept.
+    With `auto`: the search, then (up to 1,000 variables) the gradient objective from its result,
+    and the model that explains the validation data better is kept.
 
     Args:
         data: what to learn from, standardised.

@@ -10,6 +10,7 @@ from ucad.solvers.gradient.presets import GradientConfig, Preset, fast, paper, p
 from ucad.solvers.gradient.problem import ConstraintSettings
 from ucad.solvers.gradient.relaxed_graph import Edge, Sampling, TemperatureSchedule
 from ucad.solvers.gradient.restarts import RestartSettings
+from ucad.solvers.gradient.simplify import SimplifySettings
 
 __all__ = [
     "ConstraintSettings",
@@ -23,6 +24,7 @@ __all__ = [
     "RefitSettings",
     "RestartSettings",
     "Sampling",
+    "SimplifySettings",
     "TemperatureSchedule",
     "TrainingSettings",
     "fast",

@@ -28,6 +28,7 @@ from ucad.solvers.gradient.presets import GradientConfig, fast
 from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import Edge, Sampling, possible_edges
 from ucad.solvers.gradient.restarts import restart_factors
+from ucad.solvers.gradient.simplify import simplify
 from ucad.solvers.gradient.state import Run
 from ucad.solvers.gradient.training import Trained, train
 from ucad.solvers.gradient.warm_start import parameters_of
@@ -99,6 +100,8 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     elif config.restarts.rounds and not interrupted:
         best, restart_notes, interrupted = restart_factors(learner, best, config.restarts, run)
         notes += restart_notes
+    if config.model.is_linear and not interrupted:
+        best, interrupted = _simplified(learner, best, config, seed)
     status = _status(best, trained, interrupted, notes)
     dropped = best.removed_edges(0, among=~learner.problem.possible[Edge.NONE])
     advice = (*status.advice, *_advice_on_prior(dropped), *_advice_on_scale(data))
@@ -106,6 +109,15 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     scm = best.scm(0)
     nll = scm.nll(validation.x, validation.is_intervened)
     return FitResult(scm, status, nll, trained.history, time.monotonic() - started)
+
+
+def _simplified(
+    learner: Learner, best: Candidates, config: GradientConfig, seed: int
+) -> tuple[Candidates, bool]:
+    try:
+        return simplify(learner, best, config.simplify, seed), False
+    except KeyboardInterrupt:
+        return best, True
 
 
 def make_learner(

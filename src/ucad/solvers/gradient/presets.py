@@ -13,6 +13,7 @@ from ucad.solvers.gradient.mechanisms import ModelSettings
 from ucad.solvers.gradient.problem import ConstraintSettings
 from ucad.solvers.gradient.relaxed_graph import Sampling
 from ucad.solvers.gradient.restarts import RestartSettings
+from ucad.solvers.gradient.simplify import SimplifySettings
 from ucad.solvers.prior import PriorKnowledge
 
 __all__ = ["GradientConfig", "Preset", "fast", "paper", "preset"]
@@ -28,6 +29,7 @@ class GradientConfig:
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted once the graph is discrete.
         restarts: how dead or duplicate factors are started again.
+        simplify: how edges that carry nothing are found; only if both mechanisms are linear.
         tie: models whose validation NLL differs by less are equally likely; the sparser is taken.
         prior: what is known of the graph beforehand; layers come with the data.
     """
@@ -37,6 +39,7 @@ class GradientConfig:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     refit: RefitSettings = field(default_factory=RefitSettings)
     restarts: RestartSettings = field(default_factory=RestartSettings)
+    simplify: SimplifySettings = field(default_factory=SimplifySettings)
     tie: float = 5e-4
     prior: PriorKnowledge | None = None
 
@@ -108,5 +111,6 @@ def paper(model: ModelSettings | None = None) -> GradientConfig:
             driver=Driver.COOPER,
         ),
         restarts=RestartSettings(rounds=0),
+        simplify=SimplifySettings(rounds=0),
         tie=0.0,
     )
