@@ -39,8 +39,8 @@ class RestartSettings:
         min_gain: log-likelihood per sample that another parent must bring.
     """
 
-    rounds: int = 10
-    patience: int = 3
+    rounds: int = 12
+    patience: int = 4
     proposals: int = 8
     epochs: int = 120
     learning_rate: float = 3e-2
