@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from ucad._types import Progress, ProgressEvent
 from ucad.metrics import mean_correlation
 from ucad.simulate import SETTINGS, Problem, paper_problem
 from ucad.solvers.gradient import (
@@ -58,7 +59,9 @@ def mechanisms_of(setting: str) -> ModelSettings:
     )
 
 
-def evaluate(problem: Problem, config: GradientConfig) -> dict[str, object]:
+def evaluate(
+    problem: Problem, config: GradientConfig, progress: Progress | None = None
+) -> dict[str, object]:
     """Fits one problem and compares with the truth."""
     cpu = time.process_time()
     result = fit_gradient(
@@ -67,6 +70,7 @@ def evaluate(problem: Problem, config: GradientConfig) -> dict[str, object]:
         config=config,
         validation=problem.validation,
         seed=problem.seed,
+        progress=progress,
     )
     cpu = time.process_time() - cpu
     learned_factors = result.scm.state_map(problem.test.x).numpy()
@@ -94,7 +98,14 @@ def _rows(options: argparse.Namespace) -> Iterator[dict[str, object]]:
         for size in options.sizes:
             for seed in options.seeds:
                 problem = paper_problem(setting, size, seed)
-                yield {"preset": options.preset, **evaluate(problem, _config(problem, options))}
+                progress = _tell if options.verbose else None
+                row = evaluate(problem, _config(problem, options), progress)
+                yield {"preset": options.preset, "epochs": options.epochs, **row}
+
+
+def _tell(event: ProgressEvent) -> None:
+    if event.done % 500 == 0:
+        print(f"  {event.stage}: epoch {event.done}, {event.message}", flush=True)
 
 
 def _config(problem: Problem, options: argparse.Namespace) -> GradientConfig:
@@ -132,6 +143,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--preset", default="fast")
     parser.add_argument("--driver", choices=[one.value for one in Driver], default=None)
     parser.add_argument("--epochs", type=int, default=None, help="at most so many")
+    parser.add_argument("--verbose", action="store_true", help="a line every 500 epochs")
     parser.add_argument("--output", type=Path, default=Path("results/gradient.jsonl"))
     return parser.parse_args()
 

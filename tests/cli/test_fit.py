@@ -55,6 +55,22 @@ def test_a_run_folder_holds_what_is_needed_to_repeat_it(folder):
     assert not list(folder.glob(".run.*"))
 
 
+def test_prior_knowledge_comes_from_a_file(folder, tmp_path):
+    prior, out = tmp_path / "prior.toml", tmp_path / "run"
+    fit = ["fit", folder / "data" / "train.csv", "--factors", 3, *QUICK, "-o", out]
+    prior.write_text('anchors = ["X17 -> Z1"]')
+    wrong = run(*fit, "--prior", prior)
+    assert wrong.returncode == 2
+    assert "no variable 'X17'" in wrong.stderr
+    assert not out.exists()
+    prior.write_text('required = ["X1 -> Z2"]')
+    done = run(*fit, "--prior", prior)
+    assert done.returncode in (0, 1), done.stderr
+    assert "X1" in ucad.load(out).graph_.parents("Z2")
+    about = json.loads((out / "run.json").read_text())
+    assert "required_parent[0, 1]" in about["settings"]["prior"]
+
+
 def test_evaluate_certify_predict_and_report_speak_of_it(folder):
     shown = run("evaluate", folder / "run", "--truth", folder / "data", "--metrics", "mcc_pearson")
     assert shown.returncode == 0, shown.stderr

@@ -29,6 +29,7 @@ def fit(
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
     layers: str | None = None,
+    prior: Path | None = None,
     target: str | None = None,
     control: str | None = None,
     indicators: dict[str, str] | None = None,
@@ -68,6 +69,9 @@ def fit(
         How variables are made of factors: auto, linear or mlp.
     layers
         A csv file with a line a variable, name,layer: causes lie in earlier layers than effects.
+    prior
+        A TOML file with lists of edges known beforehand, written "A -> Z1" or "Z1 -> B": required,
+        forbidden and anchors (edges whose variable belongs to that factor alone).
     target
         The column that names what was clamped (several joined by ;).
     control
@@ -114,19 +118,30 @@ def fit(
     if output is None:
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
-    return fit_model(data, settings, output, quiet=quiet, json=json, replace=force or resume)
+    replace = force or resume
+    return fit_model(data, settings, output, prior=prior, quiet=quiet, json=json, replace=replace)
 
 
 def fit_model(
-    path: Path, settings: FitSettings, output: Path, *, quiet: bool, json: bool, replace: bool
+    path: Path,
+    settings: FitSettings,
+    output: Path,
+    *,
+    prior: Path | None = None,
+    quiet: bool,
+    json: bool,
+    replace: bool,
 ) -> int:
     """Reads, fits, writes the run folder with its report, and tells."""
     from sklearn.exceptions import ConvergenceWarning
 
     from ucad.cli.progress import shown_progress
     from ucad.estimator import UCAD
+    from ucad.solvers.prior import read_prior
 
     measured = _read(path, settings)
+    names = measured.variable_names
+    known = None if prior is None else read_prior(prior, names, settings.factors)
     checkpoint = output.with_name(output.name + ".checkpoint")
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -135,6 +150,7 @@ def fit_model(
             solver=settings.solver,
             factor_mechanism=settings.factor_mechanism,
             variable_mechanism=settings.variable_mechanism,
+            prior=known,
             standardise=settings.standardise,
             validation_share=settings.validation_share,
             random_state=settings.seed,

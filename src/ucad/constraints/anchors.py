@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 __all__ = ["MIN_ANCHORS", "anchor_counts", "anchor_scores", "anchor_violation", "carried"]
 
@@ -12,8 +16,12 @@ MIN_ANCHORS = 0.99
 """The paper's threshold: each factor needs this many in- and out-anchors (≤ 1 when relaxed)."""
 
 
+EPSILON = 1e-12
+"""Keeps logarithms finite at edges of 0 and 1."""
+
+
 def anchor_scores(
-    edges: Float[Tensor, "*batch variables factors"], epsilon: float = 1e-12
+    edges: Float[Tensor, "*batch variables factors"], epsilon: float = EPSILON
 ) -> Float[Tensor, "*batch variables factors"]:
     """Returns s_{i→k} = Q_ik Π_{l≠k} (1 − Q_il): how exclusively variable i belongs to factor k.
 
@@ -28,9 +36,9 @@ def anchor_scores(
             [0.2500, 0.2500]])
     """
     # ε also keeps the argument of the logarithm positive where rounding lifts Q above 1.
-    log_absent = (1 - edges).clamp_min(0).add(epsilon).log()
-    log_score = (edges + epsilon).log() + log_absent.sum(dim=-1, keepdim=True) - log_absent
-    return log_score.exp()
+    present, absent = edges + epsilon, (1 - edges).clamp_min(0) + epsilon
+    all_absent = absent.log().sum(dim=-1, keepdim=True)
+    return ((present / absent).log() + all_absent).exp()
 
 
 def anchor_counts(
@@ -42,8 +50,10 @@ def anchor_counts(
     Without `carried`, an edge whose mechanism has a null weight still counts as an anchor, and
     the constraint can be met by factors that do nothing.
     """
-    scores = anchor_scores(edges)
-    return (scores if carried is None else scores * carried).sum(dim=-2)
+    if carried is not None:
+        return (anchor_scores(edges) * carried).sum(dim=-2)
+    apply: Callable[[Tensor], Tensor] = _AnchorCounts.apply
+    return apply(edges)
 
 
 def anchor_violation(
@@ -61,8 +71,10 @@ def anchor_violation(
     tensor([[-0.0100, -0.0100],
             [ 0.9900,  0.9900]])
     """
-    counts = [anchor_counts(Q, carried_in), anchor_counts(R, carried_out)]
-    return min_anchors - torch.stack(counts, dim=-2)
+    both = None
+    if carried_in is not None and carried_out is not None:
+        both = torch.stack([carried_in, carried_out], dim=-3)
+    return min_anchors - anchor_counts(torch.stack([Q, R], dim=-3), both)
 
 
 def carried(
@@ -78,3 +90,25 @@ def carried(
     """
     squared = effect.square()
     return squared / (squared + half_effect**2)
+
+
+class _AnchorCounts(torch.autograd.Function):
+    """c_k = Σ_i s_{i→k} with its gradient in closed form.
+
+    ∂s_ik / ∂Q_ik = s_ik / (Q_ik + ε) and ∂s_ik / ∂Q_il = −s_ik / (1 − Q_il + ε) for l ≠ k.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, edges: Tensor) -> Tensor:
+        scores = anchor_scores(edges)
+        ctx.save_for_backward(edges, scores)
+        return scores.sum(dim=-2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor) -> Tensor:
+        edges, scores = ctx.saved_tensors
+        weighted = scores * upstream[..., None, :]
+        others = weighted.sum(dim=-1, keepdim=True) - weighted
+        absent = (1 - edges).clamp_min_(0).add_(EPSILON)
+        return weighted / (edges + EPSILON) - others / absent

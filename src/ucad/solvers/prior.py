@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import scipy.optimize
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from ucad._types import VariablesByFactors
-from ucad.errors import InvalidInputError
+from ucad.errors import FormatError, InvalidInputError, did_you_mean
 
-__all__ = ["PriorKnowledge"]
+__all__ = ["PriorKnowledge", "read_prior"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PriorKnowledge:
     """Required and forbidden edges between variables and factors; None means nothing is known.
 
@@ -65,11 +69,68 @@ class PriorKnowledge:
             forbidden_child=out_anchor.any(axis=1, keepdims=True) & ~out_anchor,
         )
 
+    @classmethod
+    def from_edges(
+        cls,
+        variable_names: Sequence[str],
+        n_factors: int,
+        *,
+        required: Sequence[str] = (),
+        forbidden: Sequence[str] = (),
+        anchors: Sequence[str] = (),
+    ) -> PriorKnowledge:
+        """Knowledge in words: edges written `cause -> effect`, factors by number as Z1.
+
+        An anchor is a required edge whose variable has no other such edge: `A -> Z1` says that A
+        is a parent of Z1 and of no other factor, `Z1 -> B` that B is a child of Z1 and of no other.
+
+        >>> prior = PriorKnowledge.from_edges(["A", "B"], 2, anchors=["A -> Z1"])
+        >>> prior.required_parent.tolist(), prior.forbidden_parent.tolist()
+        ([[True, False], [False, False]], [[False, True], [False, False]])
+        """
+        known, barred, alone = (
+            _edges(texts, variable_names, n_factors) for texts in (required, forbidden, anchors)
+        )
+        elsewhere = alone.any(axis=2, keepdims=True) & ~alone
+        (required_parent, required_child), (forbidden_parent, forbidden_child) = (
+            known | alone,
+            barred | elsewhere,
+        )
+        return cls(
+            required_parent=required_parent,
+            required_child=required_child,
+            forbidden_parent=forbidden_parent,
+            forbidden_child=forbidden_child,
+        )
+
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of variables and of factors."""
         rows, columns = self._given()[0].shape
         return int(rows), int(columns)
+
+    def check_shape(self, n_variables: int, n_factors: int) -> None:
+        """Refuses knowledge about another number of variables or factors."""
+        if self.shape != (n_variables, n_factors):
+            raise InvalidInputError(
+                f"The prior knowledge must be about {n_variables} variables and {n_factors} "
+                f"factors. Got {self.shape[0]} and {self.shape[1]} instead."
+            )
+
+    def statements(self) -> tuple[tuple[str, int, int], ...]:
+        """What is said, entry by entry: (kind, variable, factor)."""
+        named = {name: getattr(self, name) for name in KINDS}
+        return tuple(
+            (name, int(i), int(k))
+            for name, part in named.items()
+            if part is not None
+            for i, k in np.argwhere(part)
+        )
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}[{i}, {k}]" for name, i, k in self.statements())
+        n_variables, n_factors = self.shape
+        return f"PriorKnowledge({n_variables} variables, {n_factors} factors: {said or 'nothing'})"
 
     def relabelling(
         self, Q: VariablesByFactors, R: VariablesByFactors
@@ -104,13 +165,83 @@ class PriorKnowledge:
         return Q, R
 
     def _given(self) -> list[VariablesByFactors]:
-        parts = (
-            self.required_parent,
-            self.required_child,
-            self.forbidden_parent,
-            self.forbidden_child,
-        )
+        parts = [getattr(self, name) for name in KINDS]
         return [part for part in parts if part is not None]
+
+
+def read_prior(path: Path, variable_names: Sequence[str], n_factors: int) -> PriorKnowledge:
+    """Reads prior knowledge from a TOML file of three lists, each of which may be left out.
+
+    required = ["STAT1 -> Z1", "Z1 -> IRF1"]
+    forbidden = ["Z2 -> STAT1"]
+    anchors = ["JAK2 -> Z1", "Z2 -> GBP2"]
+
+    Raises:
+        FormatError: if the file is no such file.
+        InvalidInputError: if a variable or factor does not exist, or statements contradict.
+    """
+    try:
+        lists = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"The prior file '{path}' cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise FormatError(f"'{path}' is not a TOML file: {error}.") from error
+    for name, texts in lists.items():
+        if name not in LISTS:
+            raise InvalidInputError(
+                f"'{path}' has an unknown list '{name}'.{did_you_mean(name, LISTS)} Known are "
+                f"{', '.join(LISTS)}."
+            )
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise InvalidInputError(
+                f"The list '{name}' in '{path}' must hold texts like \"A -> Z1\". "
+                f"Got {texts!r} instead."
+            )
+    if not any(lists.values()):
+        raise InvalidInputError(f"'{path}' must say something. Give one of {', '.join(LISTS)}.")
+    return PriorKnowledge.from_edges(variable_names, n_factors, **lists)
+
+
+KINDS = ("required_parent", "required_child", "forbidden_parent", "forbidden_child")
+LISTS = ("required", "forbidden", "anchors")
+
+
+def _edges(
+    texts: Sequence[str], variable_names: Sequence[str], n_factors: int
+) -> Bool[np.ndarray, "2 variables factors"]:
+    """Parents, then children, as named by texts."""
+    edges = np.zeros((2, len(variable_names), n_factors), dtype=bool)
+    for text in texts:
+        cause, arrow, effect = (part.strip() for part in text.partition("->"))
+        ends = [_variable_and_factor(cause, effect, variable_names, n_factors)]
+        ends += [_variable_and_factor(effect, cause, variable_names, n_factors)]
+        found = [at for at, end in enumerate(ends) if end is not None]
+        if not arrow or len(found) != 1:
+            raise InvalidInputError(_not_an_edge(text, (cause, effect), variable_names, n_factors))
+        edges[found[0]][ends[found[0]]] = True
+    return edges
+
+
+def _variable_and_factor(
+    variable: str, factor: str, variable_names: Sequence[str], n_factors: int
+) -> tuple[int, int] | None:
+    number = re.fullmatch(r"Z([1-9][0-9]*)", factor)
+    if number is None or int(number[1]) > n_factors or variable not in variable_names:
+        return None
+    return list(variable_names).index(variable), int(number[1]) - 1
+
+
+def _not_an_edge(
+    text: str, ends: tuple[str, str], variable_names: Sequence[str], n_factors: int
+) -> str:
+    wanted = (
+        f"The prior knowledge '{text}' must name one variable and one of the factors "
+        f"Z1 … Z{n_factors}, as in '{variable_names[0]} -> Z1' or 'Z1 -> {variable_names[0]}'."
+    )
+    for end in ends:
+        if end and end not in variable_names and not re.fullmatch(r"Z[0-9]+", end):
+            return f"{wanted} There is no variable '{end}'.{did_you_mean(end, variable_names)}"
+    return wanted
 
 
 def _both(one: VariablesByFactors | None, other: VariablesByFactors | None) -> bool:

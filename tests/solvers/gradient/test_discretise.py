@@ -46,6 +46,21 @@ def test_the_weakest_edge_of_a_cycle_is_the_one_to_go():
     assert graph.removed == ((0, 1, False),)
 
 
+def test_required_edges_of_a_cycle_are_the_last_to_go():
+    logits = torch.full((1, 3, 3, 2), -5.0)
+    logits[0, Edge.NONE] = 5.0
+    cycle = [(Edge.PARENT, 0, 0), (Edge.CHILD, 1, 0), (Edge.PARENT, 1, 1), (Edge.CHILD, 0, 1)]
+    for edge, i, k in cycle:
+        logits[0, edge, i, k] = 40.0
+    required = torch.zeros(3, 2, dtype=torch.bool)
+    for _, i, k in cycle[:3]:
+        required[i, k] = True
+    (graph,) = discretise(logits, confidence=0.5, required=required)
+    assert graph.removed == ((0, 1, False),)
+    (graph,) = discretise(logits, confidence=0.5, required=torch.ones_like(required))
+    assert len(graph.removed) == 1
+
+
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10_000))
 def test_with_layers_parents_precede_children(seed):

@@ -8,17 +8,19 @@ from tests.solvers.gradient.conftest import with_training
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient import (
     ConstraintSettings,
-    Edge,
     MechanismKind,
     ModelSettings,
-    PriorKnowledge,
     RestartSettings,
+    Sampling,
     fast,
     fit_gradient,
     paper,
     preset,
 )
+from ucad.solvers.gradient.candidates import settle
+from ucad.solvers.gradient.fit import make_learner
 from ucad.solvers.gradient.warm_start import parameters_of
+from ucad.solvers.prior import PriorKnowledge
 
 
 def fit(problem, config, **more):
@@ -77,11 +79,16 @@ def test_data_on_another_scale_gets_the_advice_to_standardise_it(problem, config
     assert any("Standardise" in advice for advice in fit(large, config).status.advice)
 
 
-def test_ctrl_c_ends_the_fit_with_a_model(problem, config):
+def stop_at(epoch: int):
     def stop(event):
-        raise KeyboardInterrupt
+        if event.done >= epoch:
+            raise KeyboardInterrupt
 
-    result = fit(problem, config, progress=stop)
+    return stop
+
+
+def test_ctrl_c_ends_the_fit_with_a_model(problem, config):
+    result = fit(problem, config, progress=stop_at(1))
     assert result.status.interrupted
     assert not result.status.converged
     assert np.isfinite(result.validation_nll)
@@ -90,6 +97,12 @@ def test_ctrl_c_ends_the_fit_with_a_model(problem, config):
 def test_a_fit_goes_on_from_its_checkpoint_to_the_same_model(problem, config, tmp_path):
     path = tmp_path / "state.safetensors"
     whole = fit(problem, config)
+    stopped = fit(problem, config, progress=stop_at(8), checkpoint=path)
+    assert stopped.status.interrupted
+    resumed = fit(problem, config, checkpoint=path)
+    assert resumed.validation_nll == whole.validation_nll
+    assert resumed.history == whole.history
+    path.unlink()
     first = fit(problem, config, checkpoint=path)
     again = fit(problem, config, checkpoint=path)  # finds the run finished
     assert whole.validation_nll == first.validation_nll == again.validation_nll
@@ -98,10 +111,49 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_model(problem, config, tm
 
 
 def test_prior_knowledge_is_kept_to(problem, config):
-    known = PriorKnowledge.nothing(16, 3).anchor(4, 1, Edge.CHILD).require(5, 0, Edge.PARENT)
-    result = fit(problem, replace(config, knowledge=known))
+    names = problem.train.variable_names
+    edges = {"anchors": [f"Z2 -> {names[4]}"], "required": [f"{names[5]} -> Z1"]}
+    prior = PriorKnowledge.from_edges(names, 3, **edges)
+    result = fit(problem, replace(config, prior=prior))
     assert result.scm.graph.R[4].tolist() == [False, True, False]
     assert result.scm.graph.Q[5, 0]
+
+
+def test_a_required_cycle_is_broken_and_said_to_be(problem, config):
+    a, b, *_ = names = problem.train.variable_names
+    cycle = [f"{a} -> Z1", f"Z1 -> {b}", f"{b} -> Z2", f"Z2 -> {a}"]
+    prior = PriorKnowledge.from_edges(names, 3, required=cycle)
+    status = fit(problem, replace(with_training(config, epochs=2), prior=prior)).status
+    assert len(set(status.removed_edges) & set(cycle)) == 1
+    assert any("asks for a cycle" in advice for advice in status.advice)
+
+
+def test_prior_knowledge_about_another_number_of_factors_is_refused(problem, config):
+    prior = PriorKnowledge.from_edges(problem.train.variable_names, 2, required=["Z1 -> X1"])
+    with pytest.raises(InvalidInputError, match="16 variables and 3 factors"):
+        fit(problem, replace(config, prior=prior))
+
+
+def test_linear_mechanisms_of_many_variables_are_trained_without_moments(
+    problem, config, monkeypatch
+):
+    monkeypatch.setattr("ucad.solvers.gradient.objective.MOST_MOMENT_BYTES", 8 * 15 * 16**2)
+    config = replace(with_training(config, epochs=4), restarts=RestartSettings(rounds=1))
+    learner = make_learner(problem.train, problem.validation, 3, config)
+    assert learner.moments is None
+    assert learner.problem.sampling is Sampling.EXCLUSIVE
+    result = fit(problem, config)
+    assert np.isfinite(result.validation_nll)
+    assert any("No restarts" in note for note in result.status.notes)
+
+
+def test_the_papers_choice_is_the_lowest_nll_among_runs_feasible_in_training(problem, config):
+    learner = make_learner(problem.train, problem.validation, 3, config)
+    one = settle(learner, parameters_of(problem.scm, config.model, torch.float64), seed=0)
+    both = replace(one.joined(one), nll=(1.0, 0.5))
+    assert both.best_trained(torch.tensor([0.0, 0.2])) == 0
+    assert both.best_trained(torch.tensor([0.0, 0.0])) == 1
+    assert both.best_trained(torch.tensor([0.3, 0.2])) == 1
 
 
 def test_layers_of_the_data_are_kept_to(layered, config):

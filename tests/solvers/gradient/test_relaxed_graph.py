@@ -1,16 +1,19 @@
+import numpy as np
 import pytest
 import torch
 
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.relaxed_graph import (
     Edge,
-    PriorKnowledge,
     Sampling,
     TemperatureSchedule,
     edge_probabilities,
     gumbel_noise,
+    possible_edges,
     sample_graph,
+    without_impossible,
 )
+from ucad.solvers.prior import PriorKnowledge
 
 SHAPE = (4, 3, 6, 2)
 
@@ -61,36 +64,38 @@ def test_noise_is_finite_and_has_the_mean_of_a_gumbel():
     assert abs(noise.mean().item() - 0.5772) < 0.02
 
 
+NAMES = tuple("ABCDEF")
+
+
 def test_prior_knowledge_fixes_probabilities_for_good():
-    known = (
-        PriorKnowledge.nothing(6, 2)
-        .require(0, 0, Edge.PARENT)
-        .forbid(1, 1, Edge.CHILD)
-        .anchor(2, 1, Edge.CHILD)
+    prior = PriorKnowledge.from_edges(
+        NAMES, 2, required=["A -> Z1"], forbidden=["Z2 -> B"], anchors=["Z2 -> C"]
     )
+    possible = possible_edges(6, 2, prior)
     logits, noise = logits_and_noise()
     logits.requires_grad_()
-    p = edge_probabilities(known.apply(logits))
+    p = edge_probabilities(without_impossible(logits, possible))
     assert (p[:, Edge.PARENT, 0, 0] == 1).all()
     assert (p[:, Edge.CHILD, 1, 1] == 0).all()
     assert (p[:, Edge.CHILD, 2, 1] == 1).all()
     assert (p[:, Edge.CHILD, 2, 0] == 0).all()
-    sample_graph(known.apply(logits), noise, 1.0, Sampling.SOFT).Q.sum().backward()
+    sample_graph(without_impossible(logits, possible), noise, 1.0, Sampling.SOFT).Q.sum().backward()
     assert logits.grad.isfinite().all()
     assert (logits.grad[:, :, 0, 0] == 0).all()
 
 
 def test_layers_bar_parents_of_the_first_and_children_of_the_last():
-    known = PriorKnowledge.nothing(3, 2).layers(torch.tensor([0, 1, 2]))
-    assert not known.allowed[Edge.CHILD, 0].any()
-    assert not known.allowed[Edge.PARENT, 2].any()
-    assert known.allowed[:, 1].all()
+    possible = possible_edges(3, 2, layer_of=np.array([0, 1, 2]))
+    assert not possible[Edge.CHILD, 0].any()
+    assert not possible[Edge.PARENT, 2].any()
+    assert possible[:, 1].all()
 
 
-def test_contradictory_knowledge_is_refused():
-    known = PriorKnowledge.nothing(3, 2).require(0, 1, Edge.PARENT)
+def test_knowledge_that_contradicts_the_layers_is_refused():
+    prior = PriorKnowledge.from_edges(NAMES[:3], 2, required=["Z2 -> A"])
+    possible_edges(3, 2, prior)
     with pytest.raises(InvalidInputError, match="variable 0 something to be to factor 1"):
-        known.forbid(0, 1, Edge.PARENT)
+        possible_edges(3, 2, prior, np.array([0, 1, 2]))
 
 
 def test_the_temperature_goes_from_start_to_end_and_stays():

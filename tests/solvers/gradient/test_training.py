@@ -7,7 +7,7 @@ from tests.solvers.gradient.conftest import start_of
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.epoch import TrainingSettings
 from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
-from ucad.solvers.gradient.state import Best, Layout, Run, load_checkpoint
+from ucad.solvers.gradient.state import Best, Layout, Look, Run, load_checkpoint
 from ucad.solvers.gradient.training import train
 
 
@@ -69,6 +69,26 @@ def test_ctrl_c_keeps_the_best_so_far(learner):
     assert trained.nll.isfinite().all()
 
 
+def test_ctrl_c_writes_a_checkpoint_from_which_the_run_ends_as_if_never_stopped(learner, tmp_path):
+    whole = run_training(learner, Run(0))
+    run = Run(0, checkpoint=tmp_path / "state.safetensors")
+    stopped = run_training(learner, run, Interrupting(**vars(learner.problem), after=30))
+    assert stopped.interrupted
+    assert load_checkpoint(run.checkpoint, "").epoch == 7  # of the last whole epoch
+    resumed = run_training(learner, run)
+    assert same(whole, resumed)
+    assert resumed.history == whole.history
+
+
+def test_gains_below_the_least_do_not_renew_patience(learner):
+    problem = without_constraints(learner.problem)
+    looks = {"epochs": 40, "evaluate_every": 1, "patience": 5}
+    greedy = run_training(learner, Run(0), problem, **looks)
+    content = run_training(learner, Run(0), problem, least_gain=10.0, **looks)
+    assert greedy.epochs > 6
+    assert content.epochs == 7  # the first look, five epochs of patience, and out
+
+
 def test_values_that_are_not_finite_are_rolled_back_with_a_lower_step(learner):
     breaking = Breaking(**vars(learner.problem), after=9)
     trained = run_training(learner, Run(0), breaking)
@@ -103,15 +123,14 @@ def test_progress_is_reported_with_the_time_that_is_left(learner):
 
 
 def test_feasible_snapshots_come_before_infeasible_ones_and_then_the_nll_decides():
-    best = Best(
-        torch.zeros(1, 1), torch.tensor([1.0]), torch.tensor([0.5]), torch.zeros(1, dtype=int)
-    )
+    best = Best.start(torch.zeros(1, 1))
     row = torch.tensor([0])
 
     def offer(nll: float, violation: float, epoch: int) -> bool:
-        value = torch.tensor([[float(epoch)]])
-        return bool(best.update(row, value, torch.tensor([nll]), torch.tensor([violation]), epoch))
+        look = Look(*(torch.tensor(one) for one in ([[float(epoch)]], [nll], [violation])))
+        return bool(best.update(row, look, epoch))
 
+    assert offer(1.0, 0.5, 0)
     assert not offer(0.1, 0.6, 1)
     assert offer(2.0, 0.0, 2)
     assert not offer(-5.0, 0.1, 3)

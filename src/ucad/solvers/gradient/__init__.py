@@ -8,13 +8,9 @@ from ucad.solvers.gradient.fit import fit_gradient
 from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings
 from ucad.solvers.gradient.presets import GradientConfig, Preset, fast, paper, preset
 from ucad.solvers.gradient.problem import ConstraintSettings
-from ucad.solvers.gradient.relaxed_graph import (
-    Edge,
-    PriorKnowledge,
-    Sampling,
-    TemperatureSchedule,
-)
+from ucad.solvers.gradient.relaxed_graph import Edge, Sampling, TemperatureSchedule
 from ucad.solvers.gradient.restarts import RestartSettings
+from ucad.solvers.gradient.simplify import SimplifySettings
 
 __all__ = [
     "ConstraintSettings",
@@ -25,10 +21,10 @@ __all__ = [
     "MechanismKind",
     "ModelSettings",
     "Preset",
-    "PriorKnowledge",
     "RefitSettings",
     "RestartSettings",
     "Sampling",
+    "SimplifySettings",
     "TemperatureSchedule",
     "TrainingSettings",
     "fast",

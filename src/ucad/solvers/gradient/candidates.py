@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from ucad.graph import FactorGraph
@@ -23,14 +23,10 @@ from ucad.solvers.gradient.epoch import TrainingSettings
 from ucad.solvers.gradient.mechanisms import ModelSettings, Parameters
 from ucad.solvers.gradient.objective import Objective, profile_nll
 from ucad.solvers.gradient.problem import RelaxedProblem
-from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
+from ucad.solvers.gradient.relaxed_graph import Edge, RelaxedGraph
 from ucad.solvers.selection import Candidate, best_candidate
 
 __all__ = ["Candidates", "Learner", "relaxed", "settle"]
-
-
-TIE = 5e-4
-"""Models whose NLL per entry differs by less are equally likely; the sparser one is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +39,9 @@ class Learner:
         model: what the mechanisms are.
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted on a fixed graph.
-        moments: masked second moments of (x, 1) of the training data.
+        tie: models whose NLL differs by less are equally likely, and the sparser one is taken.
+        moments: masked second moments of (x, 1) of the training data; none where they would
+            take too much memory.
         variable_names: one a variable.
     """
 
@@ -52,7 +50,8 @@ class Learner:
     model: ModelSettings
     training: TrainingSettings
     refit: RefitSettings
-    moments: Float[Tensor, "variables features features"]
+    tie: float
+    moments: Float[Tensor, "variables features features"] | None
     variable_names: tuple[str, ...]
 
 
@@ -76,11 +75,28 @@ class Candidates:
     violations: tuple[dict[str, float], ...]
     variable_names: tuple[str, ...]
 
-    def best(self) -> int:
-        """The feasible model with the lowest NLL, or the least infeasible one."""
+    def best(self, tie: float) -> int:
+        """The feasible model with the lowest NLL, or the least infeasible one.
+
+        Models whose NLL per entry differs by less than `tie` are equally likely; the sparser one
+        is taken.
+        """
         n_edges = [int(graph.Q.sum() + graph.R.sum()) for graph in self.graphs]
         figures = zip(self.nll, self.violations, n_edges, strict=True)
-        return best_candidate([Candidate(*one) for one in figures], tie=TIE)
+        return best_candidate([Candidate(*one) for one in figures], tie=tie)
+
+    def best_trained(self, violation: Float[Tensor, " configurations"]) -> int:
+        """The paper's choice: lowest NLL among the runs whose relaxed graph was feasible.
+
+        `violation` is what each run missed in training. The argmax graph of a feasible run may
+        still miss a constraint a little, the tolerance on sparsity say; that is reported.
+        """
+        missed = violation.tolist()
+        figures = [
+            Candidate(nll, {"training": amount} if amount > 0 else {})
+            for nll, amount in zip(self.nll, missed, strict=True)
+        ]
+        return best_candidate(figures)
 
     def row(self, at: int) -> Candidates:
         """One of them alone."""
@@ -112,10 +128,14 @@ class Candidates:
         graph = FactorGraph(self.graphs[at].Q, self.graphs[at].R, self.variable_names)
         return make_scm(self.parameters, at, graph, self.residual_variance[at])
 
-    def removed_edges(self, at: int) -> tuple[str, ...]:
-        """The edges that had to go to make a DAG, as `cause -> effect`."""
+    def removed_edges(
+        self, at: int, among: Bool[Tensor, "variables factors"] | None = None
+    ) -> tuple[str, ...]:
+        """The edges (of some) that had to go to make a DAG, as `cause -> effect`."""
         texts = []
         for i, k, is_parent in self.graphs[at].removed:
+            if among is not None and not bool(among[i, k]):
+                continue
             ends = (self.variable_names[i], f"Z{k + 1}")
             texts.append(" -> ".join(ends if is_parent else ends[::-1]))
         return tuple(texts)
@@ -124,9 +144,10 @@ class Candidates:
 def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
     """Makes finished models of relaxed ones: discretise, refit, judge."""
     problem = learner.problem
-    logits = problem.knowledge.apply(parameters["logits"])
+    logits = problem.logits(parameters)
+    required = ~problem.possible[Edge.NONE]
     layer_of = problem.constraints.layer_of
-    graphs = discretise(logits, learner.training.confidence, layer_of)
+    graphs = discretise(logits, learner.training.confidence, layer_of, required)
     graph = relaxed(graphs, like=logits)
     generator = torch.Generator(device=logits.device).manual_seed(seed)
     fitted = refit(parameters, graph, problem.objective, learner.refit, generator)

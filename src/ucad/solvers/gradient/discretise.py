@@ -54,19 +54,24 @@ class RefitSettings:
 
 
 def discretise(
-    logits: EdgeLogits, confidence: float, layer_of: Int[Tensor, " variables"] | None = None
+    logits: EdgeLogits,
+    confidence: float,
+    layer_of: Int[Tensor, " variables"] | None = None,
+    required: Bool[Tensor, "variables factors"] | None = None,
 ) -> list[DiscreteGraph]:
     """Returns a DAG for every configuration: argmax edges, minus the weakest on each cycle.
 
     As long as there is a cycle, the least probable edge among those between variables and factors
     on cycles is removed; with layers, among those from a layer to itself or to an earlier one.
+    Required edges go last: only if no other is left on a cycle.
     O(n m) a removal, and there are rarely any.
     """
     Q, R = (part.cpu().numpy() for part in discrete_edges(logits, confidence))
     probable = [part.cpu().numpy() for part in expected_graph(logits)]
     layers = None if layer_of is None else layer_of.cpu().numpy()
+    firm = np.zeros(Q.shape[1:]) if required is None else required.cpu().numpy().astype(float)
     return [
-        _without_offenders(q, r, np.where(q, parent, child), layers)
+        _without_offenders(q, r, np.where(q, parent, child) + firm, layers)
         for q, r, parent, child in zip(Q, R, *probable, strict=True)
     ]
 
@@ -137,7 +142,7 @@ def _mechanism(
 def _without_offenders(
     Q: VariablesByFactors,
     R: VariablesByFactors,
-    probability: Float[np.ndarray, "variables factors"],
+    strength: Float[np.ndarray, "variables factors"],
     layer_of: LayerOf | None,
 ) -> DiscreteGraph:
     Q, R = Q.copy(), R.copy()
@@ -146,8 +151,8 @@ def _without_offenders(
         offends = _on_cycles(Q, R) if layer_of is None else _against_layers(Q, R, layer_of)
         if not offends.any():
             return DiscreteGraph(Q, R, tuple(removed))
-        strength = np.where(offends, probability, np.inf)
-        i, k = divmod(int(strength.argmin()), strength.shape[1])
+        weakest = int(np.where(offends, strength, np.inf).argmin())
+        i, k = divmod(weakest, strength.shape[1])
         removed.append((i, k, bool(Q[i, k])))
         Q[i, k] = R[i, k] = False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -70,10 +69,12 @@ class TrainingSettings:
         steps_per_epoch: Adam steps between two growths of the penalty.
         batch_size: samples a step, where minibatches are used.
         patience: epochs without a better feasible snapshot before a configuration leaves.
+        least_gain: a validation NLL lower by less does not renew patience.
         evaluate_every: epochs between two looks at the validation data.
         sampling: how graphs are drawn.
         temperature: of the Gumbel-softmax.
         feasibility: which graph must meet the constraints.
+        slack: a constraint that is missed by no more counts as met.
         confidence: an edge exists if its total probability is above this.
         driver: who takes the steps.
     """
@@ -88,10 +89,12 @@ class TrainingSettings:
     steps_per_epoch: int = 4
     batch_size: int = 512
     patience: int = 100
+    least_gain: float = 0.0
     evaluate_every: int = 10
     sampling: Sampling = Sampling.SOFT
     temperature: TemperatureSchedule = field(default_factory=TemperatureSchedule)
     feasibility: Feasibility = Feasibility.DISCRETE
+    slack: float = 0.0
     confidence: float = 0.5
     driver: Driver = Driver.BATCHED
 
@@ -106,6 +109,8 @@ class TrainingSettings:
             _require(rate > 0, "learning_rates", "above 0", rate)
         for growth in self.penalty_growths:
             _require(growth >= 1, "penalty_growths", "at least 1", growth)
+        for name in ("least_gain", "slack"):
+            _require(getattr(self, name) >= 0, name, "at least 0", getattr(self, name))
         for epochs in self.warm_up_epochs:
             _require(epochs >= 0, "warm_up_epochs", "at least 0", epochs)
         _require(0 < self.confidence < 1, "confidence", "between 0 and 1", self.confidence)
@@ -143,7 +148,6 @@ def initial_state(
         return values.new_tensor([getattr(one, name) for one in grid])
 
     violations = problem.constraints.violations(problem.expected_graph(start), start)
-    never = values.new_full((len(grid),), math.inf)
     rows = torch.arange(len(grid), device=values.device)
     return TrainingState(
         rows=rows,
@@ -154,7 +158,7 @@ def initial_state(
         growth=column("penalty_growth"),
         warm_up=column("warm_up_epochs").long(),
         rollbacks=torch.zeros_like(rows),
-        best=Best(values.clone(), never.clone(), never, torch.zeros_like(rows)),
+        best=Best.start(values),
         epoch=0,
         noise=generator.get_state(),
     )

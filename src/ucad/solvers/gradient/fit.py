@@ -15,12 +15,20 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
+from ucad.solvers.gradient.epoch import Feasibility
 from ucad.solvers.gradient.mechanisms import initial_parameters
-from ucad.solvers.gradient.objective import make_objective, masked_moments
+from ucad.solvers.gradient.objective import (
+    MomentObjective,
+    Objective,
+    make_objective,
+    masked_moments,
+    moments_fit_in_memory,
+)
 from ucad.solvers.gradient.presets import GradientConfig, fast
 from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
-from ucad.solvers.gradient.relaxed_graph import PriorKnowledge
+from ucad.solvers.gradient.relaxed_graph import Edge, Sampling, possible_edges
 from ucad.solvers.gradient.restarts import restart_factors
+from ucad.solvers.gradient.simplify import simplify
 from ucad.solvers.gradient.state import Run
 from ucad.solvers.gradient.training import Trained, train
 from ucad.solvers.gradient.warm_start import parameters_of
@@ -63,6 +71,8 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     started = time.monotonic()
     config = fast(data.n_variables) if config is None else config
     _check(data, n_factors, initial)
+    if config.prior is not None:
+        config.prior.check_shape(data.n_variables, n_factors)
     if validation is None:
         split = data.split(0.8, 0.2, seed=seed)
         data, validation = split.train, split.validation
@@ -71,19 +81,43 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     run = Run(seed, progress, "training", checkpoint, fingerprint)
     trained = _train(learner, config, n_factors, initial, run)
     candidates = settle(learner, trained.parameters, seed)
-    if initial is not None:
-        candidates = candidates.joined(_as_candidate(learner, initial, seed))
-    best = candidates.row(candidates.best())
-    notes = [f"{trained.epochs} epochs of {len(trained.nll)} configurations."]
+    if config.training.feasibility is Feasibility.RELAXED and initial is None:
+        at = candidates.best_trained(trained.violation)
+    else:
+        if initial is not None:
+            candidates = candidates.joined(_as_candidate(learner, initial, seed))
+        at = candidates.best(config.tie)
+    best = candidates.row(at)
+    n_feasible = int((trained.violation == 0).sum())
+    notes = [
+        f"{trained.epochs} epochs of {len(trained.nll)} configurations, {n_feasible} feasible."
+    ]
     interrupted = trained.interrupted
-    if config.restarts.rounds and not interrupted:
+    if learner.moments is None and config.restarts.rounds:
+        notes.append(
+            f"No restarts of factors: moments of {data.n_variables} variables are too big."
+        )
+    elif config.restarts.rounds and not interrupted:
         best, restart_notes, interrupted = restart_factors(learner, best, config.restarts, run)
         notes += restart_notes
+    if config.model.is_linear and not interrupted:
+        best, interrupted = _simplified(learner, best, config, seed)
     status = _status(best, trained, interrupted, notes)
-    status = replace(status, advice=(*status.advice, *_advice_on_scale(data)))
+    dropped = best.removed_edges(0, among=~learner.problem.possible[Edge.NONE])
+    advice = (*status.advice, *_advice_on_prior(dropped), *_advice_on_scale(data))
+    status = replace(status, advice=advice)
     scm = best.scm(0)
     nll = scm.nll(validation.x, validation.is_intervened)
     return FitResult(scm, status, nll, trained.history, time.monotonic() - started)
+
+
+def _simplified(
+    learner: Learner, best: Candidates, config: GradientConfig, seed: int
+) -> tuple[Candidates, bool]:
+    try:
+        return simplify(learner, best, config.simplify, seed), False
+    except KeyboardInterrupt:
+        return best, True
 
 
 def make_learner(
@@ -94,27 +128,44 @@ def make_learner(
     device: torch.device | str = "cpu",
 ) -> Learner:
     """Puts data and settings together into one fitting problem."""
-    knowledge = config.knowledge or PriorKnowledge.nothing(data.n_variables, n_factors)
-    layer_of: Tensor | None = None
-    if data.layer_of is not None:
-        layer_of = torch.tensor(data.layer_of, device=device)
-        knowledge = knowledge.layers(layer_of.cpu())
+    possible = possible_edges(data.n_variables, n_factors, config.prior, data.layer_of).to(device)
+    layer_of = None if data.layer_of is None else torch.tensor(data.layer_of, device=device)
     batch_size = config.training.batch_size
     train_objective, validation_objective = (
         make_objective(part, config.model, batch_size=batch_size, device=device)
         for part in (data, validation)
     )
     constraints = Constraints(config.constraints, layer_of)
-    problem = RelaxedProblem(train_objective, constraints, knowledge, config.training.sampling)
+    problem = RelaxedProblem(train_objective, constraints, possible, _sampling(config, data))
     return Learner(
         problem,
         validation_objective,
         config.model,
         config.training,
         config.refit,
-        masked_moments(data).to(device),
+        config.tie,
+        _moments(data, train_objective),
         data.variable_names,
     )
+
+
+def _moments(data: InterventionalData, objective: Objective) -> Tensor | None:
+    """The moments restarts need: those of the objective, if it has any, or made here."""
+    if isinstance(objective, MomentObjective):
+        return objective.moments
+    if not moments_fit_in_memory(data.n_variables):
+        return None
+    return masked_moments(data).to(objective.free_share.device)
+
+
+def _sampling(config: GradientConfig, data: InterventionalData) -> Sampling:
+    """As asked for; but only moments can leave a variable out of its own prediction.
+
+    Where soft samples meet minibatches, the samples have to do it.
+    """
+    sampling = config.training.sampling
+    from_moments = config.model.is_linear and moments_fit_in_memory(data.n_variables)
+    return Sampling.EXCLUSIVE if sampling is Sampling.SOFT and not from_moments else sampling
 
 
 def _train(
@@ -168,6 +219,12 @@ def _status(best: Candidates, trained: Trained, interrupted: bool, notes: list[s
     )
 
 
+def _advice_on_prior(dropped: tuple[str, ...]) -> tuple[str, ...]:
+    if not dropped:
+        return ()
+    return (f"The prior knowledge asks for a cycle: {', '.join(dropped)} had to go all the same.",)
+
+
 def _advice_on_scale(data: InterventionalData) -> tuple[str, ...]:
     """The variance floor and the starting points are meant for variables of variance 1."""
     spread = data.x.std(axis=0)
@@ -186,7 +243,7 @@ def _fingerprint(
     initial: FactorSCM | None,
     seed: int,
 ) -> str:
-    known = "" if config.knowledge is None else config.knowledge.allowed.tolist()
+    known = "" if config.prior is None else config.prior.statements()
     start = "" if initial is None else initial.factor_mechanism.uses().tolist()
     parts = (data.fingerprint, n_factors, config.model, config.constraints, config.training)
     text = repr((*parts, known, start, seed))

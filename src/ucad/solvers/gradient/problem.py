@@ -23,11 +23,12 @@ from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.relaxed_graph import (
     Edge,
     EdgeLogits,
-    PriorKnowledge,
+    PossibleEdges,
     RelaxedGraph,
     Sampling,
     edge_probabilities,
     sample_graph,
+    without_impossible,
 )
 
 __all__ = ["ConstraintSettings", "Constraints", "Evaluation", "RelaxedProblem"]
@@ -132,32 +133,36 @@ class RelaxedProblem:
     Attributes:
         objective: the data.
         constraints: the conditions on the graph.
-        knowledge: what is known of the graph beforehand.
+        possible: which kinds of edge are left by what is known beforehand.
         sampling: how graphs are drawn.
     """
 
     objective: Objective
     constraints: Constraints
-    knowledge: PriorKnowledge
+    possible: PossibleEdges
     sampling: Sampling
 
     def evaluate(
         self, parameters: Parameters, noise: EdgeLogits, temperature: float, batch: Tensor
     ) -> Evaluation:
         """One graph sample for every configuration, its NLL, and the constraints."""
-        logits = self.knowledge.apply(parameters["logits"])
+        logits = self.logits(parameters)
         graph = sample_graph(logits, noise, temperature, self.sampling)
         nll = self.objective.nll(parameters, graph, batch)
         return Evaluation(nll, self.constraints.violations(expected_graph(logits), parameters))
 
+    def logits(self, parameters: Parameters) -> EdgeLogits:
+        """The logits, −∞ where an edge is ruled out."""
+        return without_impossible(parameters["logits"], self.possible)
+
     def expected_graph(self, parameters: Parameters) -> RelaxedGraph:
         """Q and R as probabilities."""
-        return expected_graph(self.knowledge.apply(parameters["logits"]))
+        return expected_graph(self.logits(parameters))
 
     def discrete_graph(self, parameters: Parameters, confidence: float) -> RelaxedGraph:
         """Q and R as 0 and 1: the likelier direction where an edge is likely enough."""
-        is_parent, is_child = discrete_edges(self.knowledge.apply(parameters["logits"]), confidence)
-        logits = parameters["logits"]
+        logits = self.logits(parameters)
+        is_parent, is_child = discrete_edges(logits, confidence)
         return RelaxedGraph(is_parent.to(logits), is_child.to(logits))
 
 

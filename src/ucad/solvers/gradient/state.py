@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,7 +20,18 @@ from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
 from ucad.solvers.gradient.mechanisms import Parameters
 
-__all__ = ["Best", "Layout", "Run", "TrainingState", "load_checkpoint", "save_checkpoint"]
+__all__ = [
+    "Best",
+    "HistoryRow",
+    "Layout",
+    "Look",
+    "Run",
+    "TrainingState",
+    "load_checkpoint",
+    "save_checkpoint",
+]
+
+HistoryRow: TypeAlias = dict[str, float | int | str]
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,14 @@ class Layout:
         }
 
 
+class Look(NamedTuple):
+    """What a look at the active configurations found."""
+
+    values: Float[Tensor, "active parameters"]
+    nll: Float[Tensor, " active"]
+    violation: Float[Tensor, " active"]
+
+
 @dataclass(eq=False)
 class Best:
     """The best snapshot of every configuration: feasible before infeasible, then the lowest NLL.
@@ -58,23 +78,35 @@ class Best:
         values: the flat parameters.
         nll: validation NLL at the snapshot.
         violation: the sum of all violations; 0 is feasible.
-        epoch: when it was taken.
+        mark: NLL when patience began anew.
+        epoch: when that was.
     """
 
     values: Float[Tensor, "configurations parameters"]
     nll: Float[Tensor, " configurations"]
     violation: Float[Tensor, " configurations"]
+    mark: Float[Tensor, " configurations"]
     epoch: Int[Tensor, " configurations"]
+
+    @classmethod
+    def start(cls, values: Float[Tensor, "configurations parameters"]) -> Best:
+        """Nothing has been looked at yet."""
+        never = values.new_full((len(values),), math.inf)
+        at = torch.zeros(len(values), dtype=torch.long, device=values.device)
+        return cls(values.clone(), never, never.clone(), never.clone(), at)
 
     def update(
         self,
         rows: Int[Tensor, " active"],
-        values: Float[Tensor, "active parameters"],
-        nll: Float[Tensor, " active"],
-        violation: Float[Tensor, " active"],
+        look: Look,
         epoch: int,
+        least_gain: float = 0.0,
     ) -> Bool[Tensor, " active"]:
-        """Keeps what is better than before; returns where that was the case."""
+        """Keeps what is better than before; returns where that was the case.
+
+        Patience begins anew where the violation fell, or the NLL by more than `least_gain`.
+        """
+        values, nll, violation = look
         closer = violation < self.violation[rows]
         better = closer | ((violation == self.violation[rows]) & (nll < self.nll[rows]))
         better &= nll.isfinite()
@@ -82,7 +114,9 @@ class Best:
         self.values[chosen] = values[better]
         self.nll[chosen] = nll[better]
         self.violation[chosen] = violation[better]
-        self.epoch[chosen] = epoch
+        renewed = better & (closer | (nll < self.mark[rows] - least_gain))
+        self.mark[rows[renewed]] = nll[renewed]
+        self.epoch[rows[renewed]] = epoch
         return better
 
 
@@ -102,6 +136,8 @@ class TrainingState:
         best: the best snapshot of every configuration, also of those that have left.
         epoch: epochs done.
         noise: the state of the generator of noise and batches.
+        history: one row of figures a look.
+        n_rollbacks: of all configurations, also of those that have left.
     """
 
     rows: Int[Tensor, " active"]
@@ -115,6 +151,8 @@ class TrainingState:
     best: Best
     epoch: int
     noise: Tensor
+    history: list[HistoryRow] = field(default_factory=list)
+    n_rollbacks: int = 0
 
     def keep(self, staying: Bool[Tensor, " active"]) -> None:
         """Lets configurations leave the batch."""
@@ -138,21 +176,35 @@ class TrainingState:
         flat = {name: value for name, value in plain.items() if isinstance(value, Tensor)}
         return {name: value.contiguous() for name, value in {**flat, **nested}.items()}
 
+    def record(self) -> dict[str, Any]:
+        """Everything else, as plain numbers and lists."""
+        return {"epoch": self.epoch, "history": self.history, "n_rollbacks": self.n_rollbacks}
+
+    def copied(self) -> TrainingState:
+        """A state that does not change with this one."""
+        tensors = {name: value.clone() for name, value in self.tensors().items()}
+        return TrainingState.from_tensors(tensors, {**self.record(), "history": [*self.history]})
+
+    def restore(self, earlier: TrainingState) -> None:
+        """Becomes an earlier state again."""
+        for f in fields(self):
+            setattr(self, f.name, getattr(earlier, f.name))
+
     @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor], epoch: int) -> TrainingState:
+    def from_tensors(cls, tensors: dict[str, Tensor], record: dict[str, Any]) -> TrainingState:
         """Puts a state together again."""
 
         def group(name: str) -> dict[str, Tensor]:
             start = f"{name}."
             return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
-        flat = {name: value for name, value in tensors.items() if "." not in name}
+        plain: dict[str, Any] = {k: v for k, v in tensors.items() if "." not in k}
         return cls(
-            **flat,
+            **plain,
             adam=Adam(**group("adam")),
             lagrangian=AugmentedLagrangian(**group("lagrangian")),
             best=Best(**group("best")),
-            epoch=epoch,
+            **record,
         )
 
 
@@ -180,12 +232,17 @@ class Run:
             return None
         return load_checkpoint(self.checkpoint, self.fingerprint)
 
+    def save(self, state: TrainingState) -> None:
+        """Writes the state, if it is to be kept anywhere."""
+        if self.checkpoint is not None:
+            save_checkpoint(state, self.checkpoint, self.fingerprint)
+
 
 def save_checkpoint(state: TrainingState, path: Path, fingerprint: str) -> None:
     """Writes a state beside the file and moves it into place, so that no half file is left."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.part")
-    about = {"epoch": json.dumps(state.epoch), "fingerprint": fingerprint}
+    about = {"record": json.dumps(state.record()), "fingerprint": fingerprint}
     save_file(state.tensors(), beside, metadata=about)
     os.replace(beside, path)
 
@@ -203,4 +260,4 @@ def load_checkpoint(path: Path, fingerprint: str) -> TrainingState:
             f"The checkpoint '{path}' must come from the same data, settings and seed. It comes "
             "from another fit. Give another 'checkpoint' path, or move the file away."
         )
-    return TrainingState.from_tensors(load_file(path), json.loads(about["epoch"]))
+    return TrainingState.from_tensors(load_file(path), json.loads(about["record"]))

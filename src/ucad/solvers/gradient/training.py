@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -27,10 +26,11 @@ from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.objective import Objective, profile_nll
 from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.state import (
+    HistoryRow,
     Layout,
+    Look,
     Run,
     TrainingState,
-    save_checkpoint,
 )
 
 __all__ = [
@@ -52,7 +52,7 @@ class Trained(NamedTuple):
     violation: Float[Tensor, " configurations"]
     epochs: int
     interrupted: bool
-    history: tuple[dict[str, float | int | str], ...]
+    history: tuple[HistoryRow, ...]
     rollbacks: int
 
 
@@ -73,8 +73,9 @@ def train(
     try:
         loop.run(state, generator)
     except KeyboardInterrupt:
-        # The state is that of the last whole epoch or a little later; the snapshots are whole.
         interrupted = True
+    run.save(state)
+    if interrupted:
         loop.look(state)
     return Trained(
         layout.views(state.best.values),
@@ -82,8 +83,8 @@ def train(
         state.best.violation,
         state.epoch,
         interrupted,
-        tuple(loop.history),
-        loop.rollbacks,
+        tuple(state.history),
+        state.n_rollbacks,
     )
 
 
@@ -96,27 +97,23 @@ class _Loop:
     layout: Layout
     settings: TrainingSettings
     run_: Run
-    history: list[dict[str, float | int | str]] = field(default_factory=list)
-    rollbacks: int = 0
 
     def run(self, state: TrainingState, generator: torch.Generator) -> None:
         epoch = self._epoch()
         generator.set_state(state.noise)
         started, first, saved = time.monotonic(), state.epoch, time.monotonic()
         while state.epoch < self.settings.epochs and len(state.rows):
-            self._one_epoch(epoch, state, generator)
-            last = state.epoch == self.settings.epochs
-            if state.epoch % self.settings.evaluate_every and not last:
+            before = state.copied()
+            try:
+                looked = self._one_epoch(epoch, state, before, generator)
+            except KeyboardInterrupt:
+                state.restore(before)  # whole epochs only: a resumed run ends the same
+                raise
+            if not looked:
                 continue
-            self.look(state)
-            pace = (time.monotonic() - started) / (state.epoch - first)
-            self._report(state, pace)
-            state.keep(state.epoch - state.best.epoch[state.rows] <= self._patience(state))
-            state.keep(state.rollbacks <= MAX_ROLLBACKS)
-            if self.run_.checkpoint is not None and (
-                last or time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS
-            ):
-                save_checkpoint(state, self.run_.checkpoint, self.run_.fingerprint)
+            self._report(state, (time.monotonic() - started) / (state.epoch - first))
+            if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+                self.run_.save(state)
                 saved = time.monotonic()
 
     def look(self, state: TrainingState) -> None:
@@ -132,8 +129,9 @@ class _Loop:
             violations = self.problem.constraints.violations(graph, parameters)
             variance = self.validation.residual_variance(parameters, graph)
         nll = profile_nll(variance, self.validation.free_share, self.validation.variance_floor)
-        missed = violations.clamp_min(0).sum(dim=1)
-        state.best.update(state.rows, state.values, nll, missed, state.epoch)
+        missed = violations.where(violations > self.settings.slack, 0).sum(dim=1)
+        look = Look(state.values, nll, missed)
+        state.best.update(state.rows, look, state.epoch, self.settings.least_gain)
 
     def _epoch(self) -> Epoch:
         if self.settings.driver is Driver.BATCHED:
@@ -142,21 +140,29 @@ class _Loop:
 
         return cooper_epoch
 
-    def _one_epoch(self, epoch: Epoch, state: TrainingState, generator: torch.Generator) -> None:
-        before = (state.values.clone(), state.lagrangian)
+    def _one_epoch(
+        self, epoch: Epoch, state: TrainingState, before: TrainingState, generator: torch.Generator
+    ) -> bool:
+        """Trains, looks if a look is due, and lets go who is done; returns whether it looked."""
         nll = epoch(state, self.problem, self.layout, self.settings, generator)
         state.epoch += 1
         state.noise = generator.get_state()
         broken = ~(state.values.isfinite().all(dim=1) & nll.isfinite())
         if bool(broken.any()):
             self._roll_back(state, before, broken)
+        last = state.epoch == self.settings.epochs
+        if state.epoch % self.settings.evaluate_every and not last:
+            return False
+        self.look(state)
+        state.history.append(self._figures(state))
+        state.keep(state.epoch - state.best.epoch[state.rows] <= self._patience(state))
+        state.keep(state.rollbacks <= MAX_ROLLBACKS)
+        return True
 
-    def _roll_back(
-        self, state: TrainingState, before: tuple[Tensor, AugmentedLagrangian], broken: Tensor
-    ) -> None:
+    def _roll_back(self, state: TrainingState, before: TrainingState, broken: Tensor) -> None:
         """Returns broken configurations to the start of the epoch, with half the step."""
-        values, lagrangian = before
-        state.values[broken] = values[broken]
+        lagrangian = before.lagrangian
+        state.values[broken] = before.values[broken]
         state.rate[broken] *= 0.5
         state.rollbacks[broken] += 1
         for memory in (state.adam.mean, state.adam.square):
@@ -170,7 +176,7 @@ class _Loop:
                 state.lagrangian.penalty_coefficient,
             ),
         )
-        self.rollbacks += int(broken.sum())
+        state.n_rollbacks += int(broken.sum())
         logger.info("epoch %d: %d configurations rolled back", state.epoch, int(broken.sum()))
 
     def _patience(self, state: TrainingState) -> Tensor:
@@ -178,20 +184,24 @@ class _Loop:
         feasible = state.best.violation[state.rows] == 0
         return torch.where(feasible, self.settings.patience, self.settings.epochs)
 
-    def _report(self, state: TrainingState, pace: float) -> None:
-        feasible = state.best.violation == 0
-        lowest = float(state.best.nll[feasible].min()) if bool(feasible.any()) else math.nan
-        row: dict[str, float | int | str] = {
+    def _figures(self, state: TrainingState) -> HistoryRow:
+        missed = state.best.violation
+        lowest = float(state.best.nll[missed == missed.min()].min())
+        return {
             "stage": self.run_.stage,
             "epoch": state.epoch,
             "active": len(state.rows),
-            "feasible": int(feasible.sum()),
+            "feasible": int((missed == 0).sum()),
             "validation_nll": lowest,
         }
-        self.history.append(row)
-        if self.run_.progress is not None:
-            left = pace * (self.settings.epochs - state.epoch)
-            text = f"{row['feasible']} of {len(feasible)} feasible, NLL {lowest:.3f}"
-            message = f"{text}, at most {left:.0f} s left"
-            done = ProgressEvent(self.run_.stage, state.epoch, self.settings.epochs, message)
-            self.run_.progress(done)
+
+    def _report(self, state: TrainingState, pace: float) -> None:
+        if self.run_.progress is None:
+            return
+        row, left = state.history[-1], pace * (self.settings.epochs - state.epoch)
+        text = (
+            f"{row['feasible']} of {len(state.best.nll)} feasible, NLL {row['validation_nll']:.3f}"
+        )
+        message = f"{text}, at most {left:.0f} s left"
+        done = ProgressEvent(self.run_.stage, state.epoch, self.settings.epochs, message)
+        self.run_.progress(done)
