@@ -1,0 +1,158 @@
+"""Recordings on disk: portions while they grow, and a data-set folder when they are finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from ucad._types import RegimeOf, VariableSamples
+from ucad.data import InterventionalData
+from ucad.data.formats.dcdi import DATA, REGIMES, SIDE, write_dcdi
+from ucad.data.formats.options import read_json, write_beside
+from ucad.errors import FormatError, InvalidInputError
+
+__all__ = ["ABOUT", "Kept", "Shelf", "finished", "keep_recording", "open_recording"]
+
+ABOUT, INPUT_OF = "recording.json", "input_of.npy"
+_GROWING = "growing.json"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where values are put while they are recorded: into memory, or into a folder.
+
+    Attributes:
+        folder: None for memory.
+        identity: what is being recorded, so that nothing else is gone on with.
+    """
+
+    folder: Path | None
+    identity: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, directory: str | Path | None, identity: Callable[[], Mapping[str, Any]]) -> Shelf:
+        """A shelf that is empty, or one on which the same recording was begun before."""
+        if directory is None:
+            return cls(None, {})
+        shelf = cls(Path(directory), json.loads(json.dumps(identity())))
+        folder = shelf.folder
+        assert folder is not None
+        if not folder.exists() or not any(folder.iterdir()):
+            folder.mkdir(parents=True, exist_ok=True)
+            shelf._write_state({})
+        begun = next((f for f in (folder / ABOUT, folder / _GROWING) if f.exists()), None)
+        if begun is None:
+            raise InvalidInputError(f"'{folder}' holds something else than a recording.")
+        before = read_json(begun).get("identity", {})
+        other = [name for name, value in shelf.identity.items() if before.get(name) != value]
+        if other:
+            raise InvalidInputError(
+                f"'{folder}' holds a recording with other {', '.join(other)}. "
+                "Choose another folder."
+            )
+        return shelf
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to record."""
+        return self.folder is not None and (self.folder / ABOUT).exists()
+
+    def array(self, name: str, shape: tuple[int, int], dtype: str) -> np.ndarray:
+        """An array to fill; on disk the one that was begun before, if there is one."""
+        if self.folder is None or 0 in shape:
+            return np.empty(shape, dtype=dtype)
+        path = self.folder / f"{name}.part.npy"
+        if not path.exists():
+            return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+        return np.lib.format.open_memmap(path, mode="r+")
+
+    def done(self, name: str) -> int:
+        """How many rows of an array are finished."""
+        if self.folder is None:
+            return 0
+        return int(read_json(self.folder / _GROWING).get("rows", {}).get(name, 0))
+
+    def mark(self, name: str, rows: int) -> None:
+        """Notes that an array is finished up to a row."""
+        if self.folder is not None:
+            state = read_json(self.folder / _GROWING).get("rows", {})
+            self._write_state({**state, name: rows})
+
+    def clear(self) -> None:
+        """Removes what was only needed while the recording grew."""
+        if self.folder is not None:
+            for path in (*self.folder.glob("*.part.npy"), self.folder / _GROWING):
+                path.unlink(missing_ok=True)
+
+    def _write_state(self, rows: Mapping[str, int]) -> None:
+        assert self.folder is not None
+        state = {"format": "growing ucad recording", "identity": self.identity, "rows": rows}
+        write_beside(self.folder / _GROWING, json.dumps(state))
+
+
+def finished(values: np.ndarray) -> np.ndarray:
+    """The array, on disk if it lives there, as one that nobody changes any more."""
+    if isinstance(values, np.memmap):
+        values.flush()
+    plain = values.view(np.ndarray)
+    plain.flags.writeable = False
+    return plain
+
+
+def keep_recording(
+    shelf: Shelf,
+    data: InterventionalData,
+    input_of: Int[np.ndarray, " samples"],
+    about: Mapping[str, Any],
+) -> None:
+    """Writes the finished folder: the data set, which input is which, and `recording.json`."""
+    folder = shelf.folder
+    assert folder is not None
+    write_dcdi(data, folder)
+    np.save(folder / INPUT_OF, input_of)
+    whole = {"format": "ucad recording", "schema_version": SCHEMA_VERSION, **about}
+    write_beside(folder / ABOUT, json.dumps({**whole, "identity": shelf.identity}, indent=1))
+    shelf.clear()
+
+
+class Kept(NamedTuple):
+    """What a finished folder holds; the values are mapped, not loaded."""
+
+    x: VariableSamples
+    regime: RegimeOf
+    regime_names: tuple[str, ...]
+    input_of: Int[np.ndarray, " samples"]
+    about: dict[str, Any]
+
+
+def open_recording(folder: Path) -> Kept:
+    """Reads a finished folder.
+
+    Raises:
+        FormatError: the folder is no recording, is damaged, or was written by a newer ucad.
+    """
+    if not (folder / ABOUT).exists():
+        raise FormatError(f"'{folder}' is no finished recording: it has no {ABOUT}.")
+    about = read_json(folder / ABOUT)
+    version = about.get("schema_version")
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise FormatError(
+            f"'{folder}' has recording schema {version}; this ucad reads up to {SCHEMA_VERSION}."
+        )
+    try:
+        return Kept(
+            x=np.load(folder / DATA, mmap_mode="r", allow_pickle=False).view(np.ndarray),
+            regime=np.loadtxt(folder / REGIMES, dtype=np.int64, ndmin=1),
+            regime_names=tuple(read_json(folder / SIDE)["regime_names"]),
+            input_of=np.load(folder / INPUT_OF, allow_pickle=False),
+            about=about,
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(f"'{folder}' is a damaged recording: {error}.") from error
