@@ -35,7 +35,7 @@ class RectifiedConfig:
     factors_per_gap: tuple[int, ...] | None = None
     least_active: float = 3.0
     least_r2: float = 0.99
-    tolerance: float = 0.02
+    tolerance: float = 0.005
     knots: int = 32
 
 
@@ -65,8 +65,8 @@ def fit_rectified(
 
     A rectified unit is affine in the layer before it wherever it is above 0, with slope R_j W. So
     the slopes of all units have rank m, and those of units with a single parent (out-anchors) are
-    rows of W up to scale: W is read off m of the slopes, those from which the others follow with
-    the fewest coefficients. This is exact, needs no training and no labels, and says so when the
+    rows of W up to scale: W is read off m of the slopes, those with which the gap has the fewest
+    edges. This is exact, needs no training and no labels, and says so when the
     slopes do not have rank m, as in a dense network.
 
     O(samples · causes²) for each unit, and at most 50,000 choices of m slopes.
@@ -132,11 +132,12 @@ def active_slopes(
 
 
 def anchor_directions(
-    slopes: Float[np.ndarray, "units causes"], n_factors: int, *, tolerance: float = 0.02
+    slopes: Float[np.ndarray, "units causes"], n_factors: int, *, tolerance: float = 0.005
 ) -> Float[np.ndarray, "factors causes"]:
-    """The m slopes from which all others follow with the fewest coefficients, scaled to length 1.
+    """The m slopes with which the gap has the fewest edges, scaled to length 1.
 
-    Misfit counts as well: a unit that does not follow costs what m + 1 coefficients do. Parallel
+    Edges are the causes that the chosen slopes read and the coefficients that all slopes need as
+    combinations of them; a unit that does not follow costs what m + 1 coefficients do. Parallel
     slopes are one candidate, and the more there are of them, the earlier it is tried.
     """
     units = slopes / np.linalg.norm(slopes, axis=1, keepdims=True)
@@ -177,15 +178,16 @@ def _distinct(units: Float[np.ndarray, "units causes"], tolerance: float) -> np.
 
 
 def _cost(units: np.ndarray, directions: np.ndarray, tolerance: float) -> float:
-    """How many coefficients the slopes need; near-parallel directions must not look cheap."""
+    """The edges of the gap, of Q and of R together; near-parallel directions are no basis."""
     if np.linalg.svd(directions, compute_uv=False)[-1] < tolerance:
         return math.inf
     coefficients = units @ np.linalg.pinv(directions)
     misfit = np.linalg.norm(units - coefficients @ directions, axis=1)
     n_used = (np.abs(coefficients) > tolerance).sum(axis=1)
     per_unit = np.where(misfit > 5 * tolerance, len(directions) + 1, n_used)
+    n_read = (np.abs(directions) > tolerance).sum()
     # the sum of sizes breaks ties in favour of the directions that lie closest to the slopes
-    return float(per_unit.sum() + 1e-3 * (np.abs(coefficients).sum() + misfit.sum()))
+    return float(per_unit.sum() + n_read + 1e-3 * (np.abs(coefficients).sum() + misfit.sum()))
 
 
 def _fit_gap(
@@ -205,7 +207,7 @@ def _fit_gap(
     weight[np.abs(directions) < config.tolerance * np.abs(directions).max(axis=1)[:, None]] = 0.0
     z = x @ weight.T
     mean, scale = z.mean(axis=0), np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
-    R = _coefficients(slopes, directions * scale[:, None], spread, config)
+    R = _coefficients(slopes, directions / scale[:, None], spread, config)
     decoder = _hinges((z - mean) / scale, y, R, config.knots)
     model = GapModel(weight / scale[:, None], -mean / scale, *decoder)
     explained = 1 - float((model.noise_scale**2).sum() / max(y.var(axis=0).sum(), 1e-300))
@@ -236,10 +238,10 @@ def _hinges(
     w2, b2, noise = np.zeros((n_effects, n_knots)), y.mean(axis=0), y.std(axis=0)
     for j in np.flatnonzero(R.any(axis=1)):
         s = z @ R[j]
-        at = np.unique(np.quantile(s, np.linspace(0.0, 1.0, n_knots)))
+        at = _knots(s, y[:, j] > 0, n_knots)
         if len(at) < 2:
             continue
-        width = np.maximum(np.gradient(at), 0.2 * np.ptp(at) / n_knots)
+        width = np.gradient(at)
         features = np.c_[np.tanh((s[:, None] - at) / width), np.ones(len(s))]
         gram = features.T @ features / len(s) + 1e-7 * np.eye(len(at) + 1)
         found = np.linalg.solve(gram, features.T @ y[:, j] / len(s))
@@ -247,6 +249,19 @@ def _hinges(
         w2[j, : len(at)], b2[j] = found[:-1], found[-1]
         noise[j] = np.sqrt(((features @ found - y[:, j]) ** 2).mean())
     return w1, b1, w2, b2, noise
+
+
+def _knots(s: np.ndarray, is_active: np.ndarray, n_knots: int) -> np.ndarray:
+    """Half evenly over the range of s, half ever closer to the hinge on both sides of it."""
+    low, high = float(s.min()), float(s.max())
+    even = np.linspace(low, high, n_knots - n_knots // 4 * 2)
+    if is_active.all() or not is_active.any():
+        return np.unique(even)
+    hinge = (s[~is_active].max() + s[is_active].min()) / 2
+    near = (high - low) * 2.0 ** -np.arange(2, n_knots // 4 + 2)
+    knots = np.unique(np.concatenate([even, hinge - near, hinge + near]))
+    apart = np.diff(knots, prepend=-np.inf) > 1e-3 * (high - low)
+    return knots[apart & (knots >= low) & (knots <= high)]
 
 
 def _status(
