@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,16 +10,18 @@ import numpy as np
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from ucad.errors import InvalidInputError
+from ucad.errors import InvalidInputError, did_you_mean
 from ucad.networks.passes import Inputs, select_inputs
 from ucad.networks.steering import Steering
 
 __all__ = [
+    "UNKNOWN",
     "Decide",
     "InterchangeScore",
     "Swap",
     "SwapPairs",
     "decision",
+    "expected_by_lookup",
     "factor_swap",
     "interchange_score",
     "swap_pairs",
@@ -30,6 +32,9 @@ Decide: TypeAlias = Callable[[Tensor], Tensor]
 
 Swap: TypeAlias = Callable[[Inputs, Inputs], Tensor]
 """The network's output on base inputs, with something taken from the source inputs."""
+
+UNKNOWN = -1
+"""An expected decision that nobody knows."""
 
 _CANDIDATES_PER_PAIR = 64
 
@@ -98,7 +103,7 @@ def swap_pairs(
     Args:
         outcome: the right decision for every input as it is.
         expected: the right decisions for base inputs that have the sources' value of the variable,
-            given the numbers of both.
+            given the numbers of both; UNKNOWN (−1) for pairs that are not to be drawn.
         bases: which inputs may be steered; all if not given. Leave out those on which the variable
             makes no difference, or on which no method can succeed.
         sources: which inputs values may be taken from; all if not given.
@@ -115,6 +120,8 @@ def swap_pairs(
     source = rng.choice(everything if sources is None else np.asarray(sources), size=total)
     base, source = base[base != source], source[base != source]
     wanted = np.asarray(expected(base, source)).astype(np.int64)
+    known = wanted != UNKNOWN
+    base, source, wanted = base[known], source[known], wanted[known]
     changes = wanted != outcome[base]
     rows = []
     for kind, should in (("changes", True), ("keeps", False)):
@@ -127,6 +134,46 @@ def swap_pairs(
         rows.append(found[: n_pairs // 2])
     kept = np.concatenate(rows)
     return SwapPairs(base[kept], source[kept], wanted[kept], changes[kept])
+
+
+def expected_by_lookup(
+    concepts: Mapping[str, np.ndarray], outcome: np.ndarray, swapped: str
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """The `expected` of `swap_pairs` for an outcome that is a function of labelled concepts.
+
+    The base's concepts with one taken from the source: what is the outcome of inputs that have
+    just these? UNKNOWN where there is none; `swap_pairs` draws no such pair.
+
+    >>> concepts = {"even": np.array([1, 0, 1, 0]), "small": np.array([1, 1, 0, 0])}
+    >>> expected = expected_by_lookup(concepts, np.array([1, 0, 0, 0]), "even")
+    >>> expected(np.array([1, 3]), np.array([2, 2])).tolist()
+    [1, 0]
+
+    Raises:
+        InvalidInputError: there is no such concept, or inputs with equal concepts differ in the
+            outcome.
+    """
+    if swapped not in concepts:
+        raise InvalidInputError(
+            f"There is no concept '{swapped}'.{did_you_mean(swapped, concepts)}"
+        )
+    labels = np.stack([np.asarray(values) for values in concepts.values()], axis=1)
+    outcome, column = np.asarray(outcome).astype(np.int64), list(concepts).index(swapped)
+    seen: dict[tuple[float, ...], int] = {}
+    for row, result in zip(map(tuple, labels.tolist()), outcome.tolist(), strict=True):
+        if seen.setdefault(row, result) != result:
+            values = ", ".join(f"{n} = {v:g}" for n, v in zip(concepts, row, strict=True))
+            raise InvalidInputError(
+                f"The outcome must be a function of the concepts. Inputs with {values} have "
+                f"different outcomes, {seen[row]} and {result}: name the concept that is missing."
+            )
+
+    def expected(base: np.ndarray, source: np.ndarray) -> np.ndarray:
+        mixed = labels[base].copy()
+        mixed[:, column] = labels[source, column]
+        return np.array([seen.get(tuple(row), UNKNOWN) for row in mixed.tolist()])
+
+    return expected
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,9 @@ __all__ = [
     "undisturbed",
 ]
 
-Inputs: TypeAlias = Tensor | np.ndarray | tuple[Tensor, ...] | Mapping[str, Tensor]
+Inputs: TypeAlias = (
+    Tensor | np.ndarray | tuple[Tensor | np.ndarray, ...] | Mapping[str, Tensor | np.ndarray]
+)
 """What a model is called with: one tensor, several by position, or several by name."""
 
 Edit: TypeAlias = Callable[[int, Tensor], Tensor | None]
@@ -146,16 +148,14 @@ def input_rows(model: nn.Module, inputs: Inputs, rows: Any) -> Inputs:
 
 def select_inputs(inputs: Inputs, rows: Any) -> Inputs:
     """The inputs of the given numbers, as tensors."""
-    index = torch.as_tensor(np.asarray(rows))
-    return _each(lambda tensor: tensor[index.to(tensor.device)], inputs)
+    index = np.asarray(rows)
 
+    def take(values: Tensor | np.ndarray) -> Tensor:
+        if isinstance(values, np.ndarray):
+            return torch.from_numpy(values[index])
+        return values[torch.from_numpy(index).to(values.device)]
 
-def _each(change: Callable[[Tensor], Tensor], inputs: Inputs) -> Inputs:
-    if isinstance(inputs, Mapping):
-        return {name: change(torch.as_tensor(value)) for name, value in inputs.items()}
-    if isinstance(inputs, tuple):
-        return tuple(change(torch.as_tensor(value)) for value in inputs)
-    return change(torch.as_tensor(inputs))
+    return _each(take, inputs)
 
 
 def _visit(i: int, site: Site, output: Any, edit: Edit | None, rows: int) -> tuple[Any, Tensor]:
@@ -169,6 +169,12 @@ def _visit(i: int, site: Site, output: Any, edit: Edit | None, rows: int) -> tup
     if edited is not None:
         output, tensor = site.put(output, edited), edited
     return output, site.read(tensor).clone()
+
+
+def _each(change: Callable[[Any], Tensor], inputs: Inputs) -> Inputs:
+    if isinstance(inputs, Mapping):
+        return {name: change(value) for name, value in inputs.items()}
+    return tuple(map(change, inputs)) if isinstance(inputs, tuple) else change(inputs)
 
 
 def _call(model: nn.Module, inputs: Inputs) -> Any:

@@ -363,7 +363,8 @@ def _identity(
 def _digest(tensors: Sequence[Any]) -> str:
     digest = hashlib.sha256()
     for tensor in tensors:
-        array = torch.as_tensor(tensor).detach().cpu().contiguous().view(-1)
         digest.update(f"{tuple(tensor.shape)}{tensor.dtype}".encode())
-        digest.update(array.view(torch.uint8).numpy().tobytes() if array.numel() else b"")
+        if isinstance(tensor, Tensor):
+            tensor = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        digest.update(np.ascontiguousarray(tensor).tobytes())
     return digest.hexdigest()

@@ -190,7 +190,7 @@ class Steering:
         x = x.to(self.scm.noise_scale)
         if self.scaling is None:
             return x
-        mean, scale = (torch.as_tensor(part[columns]).to(x) for part in self.scaling)
+        mean, scale = (torch.tensor(part[columns]).to(x) for part in self.scaling)
         return (x - mean) / scale
 
     def _set(
@@ -298,7 +298,7 @@ class _Patch:
         made = scm.variable_mechanism(self.wanted(scm.state_map(now)), targets)
         mean, scale = torch.zeros_like(made[0]), torch.ones_like(made[0])
         if scaling is not None:
-            mean, scale = (torch.as_tensor(part[columns]).to(made) for part in scaling)
+            mean, scale = (torch.tensor(part[columns]).to(made) for part in scaling)
         if self.expected is None:
             return self.acts[i](mean + scale * made)
         change = scale * (made - self.expected[:, columns])
