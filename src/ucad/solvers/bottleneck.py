@@ -14,7 +14,7 @@ from torch import Tensor
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.solvers.gaps import Gap, GapModel, assemble, gaps_of, usable_rows
+from ucad.solvers.gaps import Gap, GapModel, assemble, gaps_of, held_out_nll, usable_rows
 from ucad.solvers.independence import Axes, independent_axes
 from ucad.solvers.status import FitResult, FitStatus
 
@@ -94,11 +94,10 @@ def fit_bottleneck(
     scm = assemble(measured, gaps, models)
     if data.scaling is not None:
         scm = scm.in_standard_units(data.scaling)
-    held_out = data if validation is None else validation
     return FitResult(
         scm,
         _status(interrupted),
-        scm.nll(held_out.x, held_out.is_intervened),
+        held_out_nll(scm, data, validation),
         tuple(history),
         time.perf_counter() - started,
     )

@@ -14,7 +14,9 @@ from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 
-__all__ = ["Gap", "GapModel", "assemble", "gaps_of", "usable_rows"]
+__all__ = ["Gap", "GapModel", "assemble", "gaps_of", "held_out_nll", "usable_rows"]
+
+_MOST_SCORED = 20_000
 
 
 class Gap(NamedTuple):
@@ -122,6 +124,17 @@ def assemble(
         F_X,
         torch.tensor(noise, dtype=torch.float64),
     )
+
+
+def held_out_nll(
+    scm: FactorSCM, data: InterventionalData, validation: InterventionalData | None
+) -> float:
+    """The NLL on the validation data, or on the data themselves, of at most 20,000 samples."""
+    scored = data if validation is None else validation
+    if scored.n_samples > _MOST_SCORED:
+        share = _MOST_SCORED / scored.n_samples
+        scored = scored.split(share, 1 - share).train
+    return scm.nll(scored.x, scored.is_intervened)
 
 
 def _edges(mechanism: MLPMechanism) -> Bool[np.ndarray, "targets inputs"]:

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
-from ucad.solvers.gaps import Gap, GapModel, assemble, gaps_of, usable_rows
+from ucad.solvers.gaps import Gap, GapModel, assemble, gaps_of, held_out_nll, usable_rows
 from ucad.solvers.status import FitResult, FitStatus
 
 __all__ = ["ActiveSlopes", "RectifiedConfig", "active_slopes", "anchor_directions", "fit_rectified"]
@@ -91,11 +91,10 @@ def fit_rectified(
     scm = assemble(measured, gaps, models)
     if data.scaling is not None:
         scm = scm.in_standard_units(data.scaling)
-    held_out = data if validation is None else validation
     return FitResult(
         scm,
         _status(history, config),
-        scm.nll(held_out.x, held_out.is_intervened),
+        held_out_nll(scm, data, validation),
         tuple(history),
         time.perf_counter() - started,
     )
