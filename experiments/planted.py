@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+
 from experiments.networks.divisibility import one_hot, trained_networks
 from experiments.networks.planted_networks import (
     Planted,
@@ -23,7 +24,6 @@ from experiments.networks.planted_networks import (
     masked_divisibility,
     modular_sums,
 )
-
 from ucad.data import InterventionalData
 from ucad.metrics import Correlation, correlation_matrix, mean_correlation
 from ucad.networks import (
@@ -86,15 +86,17 @@ def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp:
     rng = np.random.default_rng(seed)
     inputs, test = network.draw(n_inputs, rng), network.draw(min(n_inputs, 4000), rng)
     recording = record(
-        network.model, inputs, network.sites, settings=RecordSettings(per_clamp=per_clamp), seed=seed
+        network.model,
+        inputs,
+        network.sites,
+        settings=RecordSettings(per_clamp=per_clamp),
+        seed=seed,
     )
     started = time.perf_counter()
     result = fit(solver, recording.data, network.n_factors)
     seconds = time.perf_counter() - started
     scaling = recording.data.standardised().scaling if solver == "search" else None
-    steering = Steering(
-        network.model, result.scm, scaling, recording.sites, recording.activations
-    )
+    steering = Steering(network.model, result.scm, scaling, recording.sites, recording.activations)
     with torch.no_grad():
         truth = torch.cat(
             [forward(network.model, test, [Site(site)]).units for site in network.factor_sites],

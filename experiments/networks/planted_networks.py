@@ -161,15 +161,19 @@ def modular_sums(seed: int = 0, modulus: int = 5) -> Planted:
     p, rng = modulus, np.random.default_rng(seed)
     first = _wired(
         factors=[[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]],
-        units=[([1, 0], 0), ([1, 0], 1 - p), ([1, 0], -p)]
-        + [([0, 1], 0), ([0, 1], 1 - p), ([0, 1], -p), ([1, 1], -p)],
+        units=[
+            *[([1, 0], 0), ([1, 0], 1 - p), ([1, 0], -p)],
+            *[([0, 1], 0), ([0, 1], 1 - p), ([0, 1], -p), ([1, 1], -p)],
+        ],
         rng=rng,
         input_scale=np.full(8, 0.5),
     )
     second = _wired(
         factors=[[1, -p, p, 0, 0, 0, 0], [0, 0, 0, 1, -p, p, 0]],
-        units=[([1, 0], 0), ([1, 0], -1), ([0, 1], 0), ([0, 1], -1)]
-        + [([1, 1], 0), ([1, 1], 1 - p), ([1, 1], -p)],
+        units=[
+            *[([1, 0], 0), ([1, 0], -1), ([0, 1], 0), ([0, 1], -1)],
+            *[([1, 1], 0), ([1, 1], 1 - p), ([1, 1], -p)],
+        ],
         rng=rng,
         input_scale=1 / first.scale,
     )
@@ -187,9 +191,8 @@ def modular_sums(seed: int = 0, modulus: int = 5) -> Planted:
         decide=lambda output: output[:, 0].round().long(),
         steered=2,
         expected=lambda base, source: (
-            (source[:, 0] + source[:, 1]) % p + (base[:, 2] + base[:, 3]) % p
-        )
-        % p,
+            ((source[:, 0] + source[:, 1]) % p + (base[:, 2] + base[:, 3]) % p) % p
+        ),
     )
 
 

@@ -135,9 +135,7 @@ class _GapData(NamedTuple):
 class _Training:
     """Encoder and decoder of one gap while they are trained."""
 
-    def __init__(
-        self, data: _GapData, n_factors: int, config: BottleneckConfig, seed: int
-    ) -> None:
+    def __init__(self, data: _GapData, n_factors: int, config: BottleneckConfig, seed: int) -> None:
         self.data, self.config, self.seed = data, config, seed
         self.generator = torch.Generator().manual_seed(seed)
         n_effects = data.y.shape[1]

@@ -263,9 +263,7 @@ def _knots(s: np.ndarray, is_active: np.ndarray, n_knots: int) -> np.ndarray:
     return knots[apart & (knots >= low) & (knots <= high)]
 
 
-def _status(
-    history: list[dict[str, float | int | str]], config: RectifiedConfig
-) -> FitStatus:
+def _status(history: list[dict[str, float | int | str]], config: RectifiedConfig) -> FitStatus:
     shares = [float(row["rank_share"]) for row in history]
     notes = tuple(
         f"Gap {number + 1}: {row['units_read']} units were read, and the factors hold "
