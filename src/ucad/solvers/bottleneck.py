@@ -157,7 +157,8 @@ class _Training:
         try:
             for epoch in range(config.epochs):
                 order = torch.randperm(n_samples, generator=self.generator)
-                for rows in order.split(config.batch_size):
+                for batch in range(batches):
+                    rows = order[batch * config.batch_size : (batch + 1) * config.batch_size]
                     adam.zero_grad()
                     loss = ((self._decoded(self.data.x[rows]) - self.data.y[rows]) ** 2).mean()
                     loss.backward()  # type: ignore[no-untyped-call]
