@@ -232,6 +232,11 @@ def page(rows: Sequence[Row]) -> str:
         "",
         *target_lines(rows),
         "",
+        "Parity is the swap of one factor out of eight. Mod 3 is the swap of the other seven, and "
+        "since both numbers of a mod-3 pair are even, swapping all eight is right as well: the "
+        "figure says that the seven are enough, not that they hold nothing else. No single factor "
+        "is divisibility by 3 (last column).",
+        "",
         "## Factors and concepts",
         *concept_lines(rows),
     ]
