@@ -3,8 +3,8 @@
 Trains five networks (weights are cached), records them with and without clamps, and fits a
 bottleneck with eight factors in every gap between two layers; with `--paper` also m = 2 and 3
 factors in all, as the paper does, which takes long. Prints the paper's factor–concept table next
-to ours and next to placebos, and steering in both gaps next to placebos and a supervised ceiling; writes
-Markdown, JSON and a figure. No label is used to fit a factor or to choose one for steering.
+to ours and next to placebos, and steering in both gaps next to placebos and a supervised ceiling;
+writes Markdown, JSON and a figure. No label is used to fit a factor or to choose one for steering.
 """
 
 from __future__ import annotations
