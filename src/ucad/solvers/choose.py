@@ -37,6 +37,8 @@ class SolverName(StrEnum):
     SEARCH = "search"
     GRADIENT = "gradient"
     PAPER = "gradient-paper"
+    BOTTLENECK = "bottleneck"
+    RECTIFIED = "rectified"
 
 
 class MechanismChoice(StrEnum):
@@ -106,6 +108,8 @@ def solve(
     with _one_thread():
         if settings.solver in (SolverName.GRADIENT, SolverName.PAPER):
             return _gradient(data, settings, validation, progress, checkpoint, None)
+        if settings.solver in (SolverName.BOTTLENECK, SolverName.RECTIFIED):
+            return _between_layers(data, settings, validation, progress)
         found = _search(data, settings, validation, progress)
         is_done = settings.solver == SolverName.SEARCH or found.status.interrupted
         if is_done or data.n_variables > MOST_VARIABLES_TO_TRAIN:
@@ -142,6 +146,36 @@ def _search(
             variable_mechanism=Mechanisms(settings.variable_mechanism),
         ),
         prior=settings.prior,
+        validation=validation,
+        seed=settings.seed,
+        progress=progress,
+    )
+
+
+def _between_layers(
+    data: InterventionalData,
+    settings: SolveSettings,
+    validation: InterventionalData,
+    progress: Progress | None,
+) -> FitResult:
+    from ucad.solvers.bottleneck import fit_bottleneck
+    from ucad.solvers.rectified import fit_rectified
+
+    if settings.prior is not None:
+        raise InvalidInputError(
+            f"The solver '{settings.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
+        )
+    asked = (settings.factor_mechanism, settings.variable_mechanism)
+    if asked[0] == MechanismChoice.MLP or asked[1] == MechanismChoice.LINEAR:
+        raise InvalidInputError(
+            f"The solver '{settings.solver}' makes linear F_Z and nonlinear F_X. Got "
+            f"factor_mechanism={asked[0]!r}, variable_mechanism={asked[1]!r} instead."
+        )
+    if settings.solver == SolverName.RECTIFIED:
+        return fit_rectified(data, settings.n_factors, validation=validation, progress=progress)
+    return fit_bottleneck(
+        data,
+        settings.n_factors,
         validation=validation,
         seed=settings.seed,
         progress=progress,

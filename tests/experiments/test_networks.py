@@ -1,0 +1,47 @@
+"""The studies of networks, in a shortened form."""
+
+import numpy as np
+import pytest
+
+from experiments.networks.divisibility import concepts, one_hot
+from experiments.networks.judging import pairs_of
+from experiments.networks.planted_networks import carry_adder, modular_sums
+from experiments.planted import study, table
+
+
+@pytest.mark.parametrize("build", [carry_adder, modular_sums])
+def test_planted_factors_are_found_and_steer_the_network(build):
+    row = study(build(7), "rectified", 7, n_inputs=1500, per_clamp=100)
+    assert row["worst"] >= 0.95
+    assert row["steering"] >= 0.9
+    assert all(level[0] < 0.6 for level in row["placebos"].values())
+    assert len(list(table([{"network": "planted", **row}]))) == 3
+
+
+@pytest.mark.parametrize("build", [carry_adder, modular_sums])
+def test_hand_wired_networks_compute_what_they_say(build):
+    network = build(3)
+    inputs = network.draw(500, np.random.default_rng(0))
+    numbers = inputs.numpy()
+    assert (
+        network.decide(network.model(inputs)).numpy() == network.expected(numbers, numbers)
+    ).all()
+
+
+def test_one_hot_digits_and_concepts_follow_the_number():
+    encoded = one_hot(np.array([120]))
+    assert encoded.reshape(6, 10).argmax(dim=1).tolist() == [0, 2, 1, 0, 0, 0]
+    labels = concepts(np.array([120]))
+    assert (labels["divisible by 6"][0], labels["digit sum"][0]) == (1.0, 3.0)
+    assert labels["divisible by 7"][0] == 0.0
+
+
+def test_swaps_of_parity_change_half_of_the_answers_of_multiples_of_six():
+    numbers = np.arange(6000)
+    pairs = pairs_of(numbers)
+    for name, divisor in (("parity", 2), ("mod 3", 3)):
+        base, source = numbers[pairs[name].base], numbers[pairs[name].source]
+        assert (base % 6 == 0).all()
+        assert pairs[name].changes.mean() == 0.5
+        assert (pairs[name].changes == (source % divisor != 0)).all()
+    assert (numbers[pairs["mod 3"].source] % 2 == 0).all()

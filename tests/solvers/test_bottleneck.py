@@ -1,0 +1,114 @@
+"""The bottleneck solver: factors of dense gaps, singled out by independence."""
+
+import numpy as np
+import pytest
+import torch
+
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
+from ucad.metrics import mean_correlation
+from ucad.scm.certificate import certify
+from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
+from ucad.solvers.choose import SolverName, SolveSettings, solve
+from ucad.solvers.gaps import gaps_of
+from ucad.solvers.independence import independent_axes
+
+CONFIG = BottleneckConfig(epochs=25, batch_size=256, hidden=24)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A coin and a uniform number, mixed densely into 6 units, remade as 6 rectified units."""
+    rng = np.random.default_rng(0)
+    z = np.c_[rng.choice([-1.0, 1.0], 4000), rng.uniform(-1.7, 1.7, 4000)]
+    first = z @ rng.normal(size=(2, 6)) + 0.05 * rng.normal(size=(4000, 6))
+    clamped = np.zeros((4000, 12), dtype=bool)
+    for unit in range(6):
+        rows = slice(3000 + 100 * unit, 3100 + 100 * unit)
+        first[rows, unit] = rng.permutation(first[:100, unit])
+        clamped[rows, unit] = True
+    reading = np.linalg.pinv(rng.normal(size=(2, 6)))
+    second = np.maximum(0, first @ reading @ rng.normal(size=(2, 6)) + rng.normal(size=6))
+    data = InterventionalData.from_arrays(np.c_[first, second], clamped, layer_of=[0] * 6 + [1] * 6)
+    return data, z
+
+
+@pytest.fixture(scope="module")
+def fitted(mixed):
+    return fit_bottleneck(mixed[0], 2, config=CONFIG)
+
+
+def test_the_most_two_valued_direction_comes_first_whatever_the_mixing():
+    rng = np.random.default_rng(1)
+    sources = np.c_[rng.normal(size=3000), rng.choice([-1.0, 1.0], 3000), rng.uniform(size=3000)]
+    z = sources @ rng.normal(size=(3, 3))
+    axes = independent_axes(z)
+    first = (z - axes.mean) @ axes.unmixing[0]
+    assert abs(np.corrcoef(first, sources[:, 1])[0, 1]) > 0.99
+    assert np.all(np.diff(axes.kurtosis) > 0)
+
+
+def test_axes_are_uncorrelated_and_of_variance_one():
+    z = np.random.default_rng(2).uniform(size=(2000, 4)) @ np.random.default_rng(3).normal(
+        size=(4, 4)
+    )
+    axes = independent_axes(z)
+    y = (z - axes.mean) @ axes.unmixing.T
+    assert np.allclose(np.cov(y.T, bias=True), np.eye(4), atol=1e-8)
+
+
+def test_a_coin_hidden_in_a_dense_gap_is_the_first_factor(mixed, fitted):
+    data, z = mixed
+    learned = fitted.scm.state_map(data.x[:3000]).numpy()
+    assert float(fitted.history[0]["r2"]) > 0.95
+    assert abs(np.corrcoef(learned[:, 0], z[:3000, 0])[0, 1]) > 0.95
+    assert mean_correlation(learned, z[:3000]).mean > 0.95
+
+
+def test_standardised_data_give_the_same_factors_in_standard_units(mixed):
+    data, _ = mixed
+    config = BottleneckConfig(epochs=2, batch_size=512, hidden=8)
+    plain, standard = data, data.standardised()
+    raw = fit_bottleneck(plain, 2, config=config).scm.state_map(plain.x)
+    scaled = fit_bottleneck(standard, 2, config=config).scm.state_map(standard.x)
+    assert torch.allclose(raw, scaled, atol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_model(mixed):
+    data, _ = mixed
+    config = BottleneckConfig(epochs=1, hidden=4)
+    first, second = (fit_bottleneck(data, 2, config=config, seed=5).scm for _ in range(2))
+    assert torch.equal(first.state_map(data.x), second.state_map(data.x))
+
+
+def test_the_certificate_does_not_claim_anchors(mixed, fitted):
+    data, _ = mixed
+    graph = fitted.scm.graph
+    assert not graph.in_anchors.any()
+    assert not graph.out_anchors.any()
+    assert "known not at all" in certify(fitted.scm, data).verdict
+
+
+def test_solve_knows_the_solvers_between_layers(mixed):
+    data, _ = mixed
+    standard = data.standardised()
+    for solver in (SolverName.BOTTLENECK, SolverName.RECTIFIED):
+        settings = SolveSettings(n_factors=2, solver=solver)
+        assert solve(standard, settings, validation=standard).scm.graph.n_factors == 2
+    wrong = SolveSettings(n_factors=2, solver=SolverName.BOTTLENECK, factor_mechanism="mlp")
+    with pytest.raises(InvalidInputError, match="linear F_Z"):
+        solve(standard, wrong, validation=standard)
+
+
+def test_data_without_layers_are_refused():
+    data = InterventionalData.from_arrays(np.random.default_rng(0).normal(size=(20, 4)))
+    with pytest.raises(InvalidInputError, match="layer_of"):
+        fit_bottleneck(data, 2)
+
+
+def test_factors_must_fill_the_gaps_evenly_or_as_told(mixed):
+    data, _ = mixed
+    with pytest.raises(InvalidInputError, match="add up to 3"):
+        gaps_of(data, 3, (1, 2))
+    with pytest.raises(InvalidInputError, match="'epochs' setting"):
+        BottleneckConfig(epochs=0)
