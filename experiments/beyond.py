@@ -12,8 +12,7 @@ from experiments.figures import draw_beyond
 from experiments.running import add_options, budget_of, provenance, run, seeds_of, write_json
 from experiments.tables import Table, values_of
 from ucad.simulate import SETTINGS
-from ucad.solvers.choose import SolverName
-from ucad.sweep.recovery import canonical
+from ucad.sweep.recovery import SOLVERS, canonical
 
 __all__ = ["EXPERIMENTS", "Experiment", "add_command", "beyond"]
 
@@ -86,7 +85,7 @@ def add_command(commands: Any) -> None:
     """Adds `beyond` to the command line."""
     parser = commands.add_parser("beyond", help=__doc__)
     parser.add_argument("what", nargs="+", choices=(*EXPERIMENTS, "all"))
-    parser.add_argument("--solver", default="search", choices=[str(name) for name in SolverName])
+    parser.add_argument("--solver", default="search", choices=SOLVERS)
     parser.add_argument("--cells", type=int, default=None, help="only the first so many cells")
     add_options(parser, "results/beyond.jsonl")
     parser.set_defaults(run=beyond)

@@ -22,8 +22,8 @@ from experiments.tables import (
     values_of,
 )
 from ucad.simulate import SETTINGS
-from ucad.solvers.choose import SolverName
 from ucad.sweep import Budget, SweepReport
+from ucad.sweep.recovery import SOLVERS
 
 __all__ = ["add_command", "reproduce"]
 
@@ -43,9 +43,7 @@ def add_command(commands: Any) -> None:
     """Adds `reproduce` to the command line."""
     parser = commands.add_parser("reproduce", help=__doc__)
     parser.add_argument("what", nargs="+", choices=WHAT)
-    parser.add_argument(
-        "--solver", nargs="+", default=["search"], choices=[str(name) for name in SolverName]
-    )
+    parser.add_argument("--solver", nargs="+", default=["search"], choices=SOLVERS)
     parser.add_argument("--sizes", nargs="+", default=["16-3", "64-6", "128-8"])
     add_options(parser, "results/reproduce.jsonl")
     parser.set_defaults(run=reproduce)

@@ -62,7 +62,8 @@ def fit(
     factors
         How many factors to find.
     solver
-        auto, search, gradient or gradient-paper.
+        auto, search, gradient or gradient-paper; for layers that are dense, as in networks,
+        bottleneck or rectified.
     factor_mechanism
         How factors are made of variables: auto, linear or mlp.
     variable_mechanism

@@ -32,7 +32,13 @@ from ucad.solvers import FitResult
 from ucad.solvers.choose import MechanismChoice, SolverName, SolveSettings, solve
 from ucad.solvers.search import Mechanisms, SearchConfig, score_structure
 
-__all__ = ["MetricSet", "RecoveryTask", "canonical", "not_identifiable", "recover"]
+__all__ = ["SOLVERS", "MetricSet", "RecoveryTask", "canonical", "not_identifiable", "recover"]
+
+SOLVERS = tuple(
+    name.value
+    for name in (SolverName.SEARCH, SolverName.AUTO, SolverName.GRADIENT, SolverName.PAPER)
+)
+"""Those that solve the paper's problems; the others are for dense layers."""
 
 COLLINEAR = 0.99
 ACYCLICITY_TOLERANCE = 1e-6
@@ -88,7 +94,7 @@ class RecoveryTask:
         choices = {
             "setting": list(SETTINGS),
             "size": list(SIZES),
-            "solver": [str(name) for name in SolverName],
+            "solver": list(SOLVERS),
             "mechanisms": ["true", *map(str, MechanismChoice)],
             "metrics": [str(name) for name in MetricSet],
         }
