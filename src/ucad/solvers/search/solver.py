@@ -40,6 +40,7 @@ from ucad.solvers.search.refinement import (
 from ucad.solvers.search.requirements import check_input
 from ucad.solvers.search.settings import Mechanisms, SearchConfig
 from ucad.solvers.search.start import model_of_graph
+from ucad.solvers.search.turn import turn
 from ucad.solvers.search.unfold import unfold
 from ucad.solvers.status import FitResult
 
@@ -210,6 +211,7 @@ class SearchRun:
             yield "disentangling", disentangle(data, self.model, final)
             if settings.variable_fit.hidden:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
+            yield "turning round", turn(data, self.model, settings, final)
             tried = self.model
             assembly, order = self._reassembled(pool, self.causes)
         yield "joint fit", polish(data, self.model, final, self.config.n_polish)
