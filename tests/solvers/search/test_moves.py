@@ -1,4 +1,4 @@
-"""Moves on whole models: disentangling and re-anchoring."""
+"""Moves on whole models: disentangling, re-anchoring and turning round."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,11 @@ from ucad.solvers.search.disentangle import disentangle, remainder
 from ucad.solvers.search.functions import Function, unit_variance
 from ucad.solvers.search.reanchor import reanchor
 from ucad.solvers.search.refinement import fit_variables
-from ucad.solvers.search.solver import SearchConfig
+from ucad.solvers.search.solver import Mechanisms, SearchConfig
+from ucad.solvers.search.turn import turn
 
 SETTINGS = SearchConfig().settings(2000, seed=0)
+NONLINEAR = SearchConfig(factor_mechanism=Mechanisms.MLP).settings(2000, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +61,7 @@ def test_a_model_that_is_right_is_left_alone(data):
     model = fit_variables(data, factors, R, SETTINGS)
     assert disentangle(data, model, SETTINGS) is model
     assert reanchor(data, model, factors, SETTINGS) is model
+    assert turn(data, model, NONLINEAR, NONLINEAR) is model
 
 
 def test_a_doubled_factor_makes_room_for_a_missing_one(data):
@@ -68,3 +71,13 @@ def test_a_doubled_factor_makes_room_for_a_missing_one(data):
     assert better.score > doubled.score
     assert {int(f.parents[0]) for f in better.factors} == {0, 1}
     assert better.R.any(axis=1)[[2, 3, 4, 5]].all()
+
+
+def test_a_child_taken_for_a_parent_is_turned_round(data):
+    wrong = unit_variance(linear([0, 2], [1.0, 1.0]), data.x)
+    right = unit_variance(linear([1], [1.0]), data.x)
+    model = fit_variables(data, [wrong, right], edges((3, 0), (4, 1), (5, 1)), NONLINEAR)
+    turned = turn(data, model, NONLINEAR, NONLINEAR)
+    assert turned.score > model.score
+    assert turned.factors[0].parents.tolist() == [0]
+    assert np.flatnonzero(turned.R[:, 0]).tolist() == [2, 3]

@@ -18,7 +18,7 @@ from ucad.solvers.search.moments import additive_features, local_moments
 from ucad.solvers.search.regression import ScoreBook, Selection
 from ucad.solvers.search.settings import FitSettings
 
-__all__ = ["Assembly", "Order", "assemble", "build_assembly", "escape"]
+__all__ = ["Assembly", "Order", "assemble", "build_assembly", "edges_of", "escape"]
 
 Order: TypeAlias = tuple[int, ...]
 
@@ -169,6 +169,14 @@ def escape(assembly: Assembly, order: Order) -> Order:
         if better > best + 1e-6:
             best, chosen = better, changed
     return chosen
+
+
+def edges_of(assembly: Assembly, order: Order) -> frozenset[bytes]:
+    """The graph of a choice, whatever the order of its factors."""
+    selected = assembly.children(order).selected
+    made = np.any(selected.reshape(len(selected), -1, assembly.n_functions), axis=2)
+    both = np.concatenate([assembly.parents[:, order], made[:, list(order)]])
+    return frozenset(column.tobytes() for column in both.T)
 
 
 def _climb(

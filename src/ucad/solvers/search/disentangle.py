@@ -10,7 +10,8 @@ from jaxtyping import Float, Int
 from ucad.data import InterventionalData
 from ucad.graph import boolean_product, topological_levels
 from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
-from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
+from ucad.solvers.search.pruning import prune
+from ucad.solvers.search.refinement import Model, fit_variables, polish
 from ucad.solvers.search.settings import FitSettings
 
 __all__ = ["disentangle", "remainder"]
@@ -37,7 +38,7 @@ def disentangle(data: InterventionalData, model: Model, settings: FitSettings) -
         factors = list(model.factors)
         factors[k] = remainder(data, z[:, k], z[:, other], own, settings)
         trial = prune(data, fit_variables(data, factors, R, settings), settings)
-        trial = polish(data, trial, settings, 1)
+        trial = polish(data, trial, settings, 1, only=[k, other])
         if trial.score > model.score:
             model = trial
     return model

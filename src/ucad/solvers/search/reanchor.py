@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from ucad._types import VariablesByFactors
+from ucad._types import VariableSamples, VariablesByFactors
 from ucad.data import InterventionalData
 from ucad.graph import boolean_product, topological_levels
 from ucad.solvers.search.functions import NOTHING, Function
 from ucad.solvers.search.moments import additive_features
-from ucad.solvers.search.refinement import Model, fit_variables, polish, prune
+from ucad.solvers.search.pruning import prune
+from ucad.solvers.search.refinement import Model, fit_variables, polish
 from ucad.solvers.search.settings import FitSettings
 
-__all__ = ["reanchor"]
+__all__ = ["gains_of", "occupy", "reanchor", "unexplained", "vacate"]
 
 N_SLOTS = 2
 N_CANDIDATES = 2
@@ -31,19 +32,19 @@ def reanchor(
     have been chosen for it. Here its children are first given to all other factors, which shows
     what the factor is really worth; the least useful ones make room. Kept if the score is higher.
     """
-    spared = [_without(data, model, k, settings) for k in range(len(model.factors))]
+    spared = [vacate(data, model, k, settings) for k in range(len(model.factors))]
     slots = np.argsort([-spare.score for spare in spared], kind="stable")[:N_SLOTS]
     best = model
     for k in slots:
         spare = spared[k]
         for function, gains in _most_missing(data, spare, int(k), pool, settings):
-            trial = _with_factor(data, spare, int(k), function, gains, settings)
+            trial = occupy(data, spare, int(k), function, gains, settings)
             if trial is not None and trial.score > best.score:
                 best = trial
     return best
 
 
-def _without(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
+def vacate(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
     """The model whose factor k has no edges, its children being given to all others they may."""
     Q, R = model.Q.copy(), model.R.copy()
     children = np.flatnonzero(R[:, k])
@@ -68,29 +69,47 @@ def _most_missing(
     settings: FitSettings,
 ) -> list[tuple[Function, Float[np.ndarray, " variables"]]]:
     """The candidates that would explain most of what is left, with what each variable gains."""
-    z = spare.state
-    free = ~data.is_intervened
-    left = np.stack([x - g.values(z) for x, g in zip(data.x.T, spare.variables, strict=True)]).T
-    left = np.where(free, left, 0.0)
-    others = [values for at, values in enumerate(z.T) if at != k and values.std() > 0]
+    others = [values for at, values in enumerate(spare.state.T) if at != k and values.std() > 0]
+    left = unexplained(data, spare)
     ranked = []
     for function in pool:
         values = function.values(data.x)
         if any(abs(np.corrcoef(values, other)[0, 1]) > ALIKE for other in others):
             continue
-        gains = _gains(values, left, free.sum(axis=0), spare, settings)
-        Q, R = spare.Q.copy(), spare.R.copy()
-        Q[function.parents, k] = True
-        gains[Q[:, k]] = 0.0
-        for j in np.flatnonzero(gains):
-            R[j, k] = True
-            if not _is_acyclic(Q, R):
-                R[j, k], gains[j] = False, 0.0
+        gains = gains_of(data, spare, k, function, left, settings)
         ranked.append(
             (float(gains.sum()) - settings.penalty * len(function.parents), function, gains)
         )
     ranked.sort(key=lambda entry: -entry[0])
     return [(function, gains) for _, function, gains in ranked[:N_CANDIDATES]]
+
+
+def unexplained(data: InterventionalData, model: Model) -> VariableSamples:
+    """What the factors leave of every variable; 0 where it is clamped."""
+    z = model.state
+    left = np.stack([x - g.values(z) for x, g in zip(data.x.T, model.variables, strict=True)]).T
+    return np.where(data.is_intervened, 0.0, left)
+
+
+def gains_of(
+    data: InterventionalData,
+    spare: Model,
+    k: int,
+    function: Function,
+    left: VariableSamples,
+    settings: FitSettings,
+) -> Float[np.ndarray, " variables"]:
+    """What each variable would gain if a function took the free place k; 0 for a cycle."""
+    counts = (~data.is_intervened).sum(axis=0)
+    gains = _gains(function.values(data.x), left, counts, spare, settings)
+    Q, R = spare.Q.copy(), spare.R.copy()
+    Q[function.parents, k] = True
+    gains[Q[:, k]] = 0.0
+    for j in np.flatnonzero(gains):
+        R[j, k] = True
+        if not _is_acyclic(Q, R):
+            R[j, k], gains[j] = False, 0.0
+    return gains
 
 
 def _gains(
@@ -110,7 +129,7 @@ def _gains(
     return np.maximum(nats, 0.0)
 
 
-def _with_factor(
+def occupy(
     data: InterventionalData,
     spare: Model,
     k: int,
@@ -118,6 +137,7 @@ def _with_factor(
     gains: Float[np.ndarray, " variables"],
     settings: FitSettings,
 ) -> Model | None:
+    """The model with a function in the free place k; None if no variable gains."""
     children = np.flatnonzero(gains)
     if not len(children):
         return None
@@ -126,7 +146,7 @@ def _with_factor(
     factors = list(spare.factors)
     factors[k] = function
     trial = fit_variables(data, factors, R, settings, start=spare, only=children)
-    return prune(data, polish(data, trial, settings, 2), settings)
+    return prune(data, polish(data, trial, settings, 2, only=[k]), settings)
 
 
 def _is_acyclic(Q: VariablesByFactors, R: VariablesByFactors) -> bool:

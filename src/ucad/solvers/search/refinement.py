@@ -1,8 +1,8 @@
-"""The whole f-SCM: fitted jointly for a given graph, scored, and pruned."""
+"""The whole f-SCM: scored, and fitted jointly for a given graph."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,18 +10,27 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import FactorSamples, VariablesByFactors
 from ucad.data import InterventionalData
+from ucad.graph import boolean_product
 from ucad.solvers.search.functions import (
     Function,
     Regression,
     fit_function,
     unit_variance,
 )
+from ucad.solvers.search.joint import fit_together
 from ucad.solvers.search.settings import FitSettings
-from ucad.solvers.search.sparse import permutation_price
 
-__all__ = ["Model", "fit_variables", "polish", "prune", "pseudo_target", "relabelled"]
-
-CHEAP = 100.0
+__all__ = [
+    "Model",
+    "changed_factors",
+    "fit_variables",
+    "polish",
+    "pseudo_target",
+    "refit",
+    "relabelled",
+    "same_graph",
+    "scored",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +116,19 @@ def relabelled(model: Model, order: Int[np.ndarray, " factors"]) -> Model:
     )
 
 
+def changed_factors(before: Model | None, now: Model) -> list[int]:
+    """The factors of a model that another one does not have, with the same edges."""
+    if before is None:
+        return list(range(len(now.factors)))
+    old, new = (np.concatenate([model.Q, model.R]) for model in (before, now))
+    return np.flatnonzero(~np.any((new[:, :, None] == old[:, None]).all(axis=0), axis=1)).tolist()
+
+
+def same_graph(one: Model, other: Model) -> bool:
+    """Whether two models differ in their functions at most."""
+    return bool((one.Q == other.Q).all() and (one.R == other.R).all())
+
+
 def pseudo_target(
     z: Float[np.ndarray, " samples"],
     slope: Float[np.ndarray, "samples children"],
@@ -123,26 +145,73 @@ def pseudo_target(
     return Regression(z + (slope * precision * residual).sum(axis=1) / safe, weights)
 
 
-def polish(data: InterventionalData, model: Model, settings: FitSettings, n_rounds: int) -> Model:
-    """Betters factors and variables in turn, at a fixed graph, while the score rises."""
+def polish(
+    data: InterventionalData,
+    model: Model,
+    settings: FitSettings,
+    n_rounds: int,
+    only: Collection[int] | None = None,
+) -> Model:
+    """Betters factors and their children, at a fixed graph, while the score rises.
+
+    A factor that gained less than an edge is worth waits until one that shares a child with it
+    gains more. With `only`, it starts with the given factors.
+    """
+    waiting = set(range(len(model.factors)) if only is None else only)
+    shared = boolean_product(model.R.T, model.R)
     for _ in range(n_rounds):
-        before = model.score
-        for k in range(len(model.factors)):
-            trial = _with_better_factor(data, model, k, settings)
-            if trial is not None and trial.score > model.score:
+        for k in sorted(waiting):
+            trial = _better_factor(data, model, k, settings)
+            gain = 0.0 if trial is None else trial.score - model.score
+            if trial is not None and gain > 0:
                 model = trial
-        if model.score - before < settings.penalty:
-            break
+            if gain < settings.penalty:
+                waiting.discard(k)
+            else:
+                waiting.update(np.flatnonzero(shared[k]).tolist())
     return model
 
 
-def _with_better_factor(
+def _better_factor(
     data: InterventionalData, model: Model, k: int, settings: FitSettings
 ) -> Model | None:
-    z = model.state
+    """The model with factor k and the functions of it fitted again; None if there are none."""
     children = np.flatnonzero(model.R[:, k])
     if not len(children) or not len(model.factors[k].parents):
         return None
+    if settings.variable_fit.hidden:
+        return _fitted_together(data, model, k, children, settings)
+    return _fitted_in_turn(data, model, k, children, settings)
+
+
+def _fitted_together(
+    data: InterventionalData,
+    model: Model,
+    k: int,
+    children: Int[np.ndarray, " some"],
+    settings: FitSettings,
+) -> Model:
+    old = [(int(j), model.variables[j]) for j in children]
+    factor, functions = fit_together(
+        data, model.state, k, model.factors[k], old, settings.variable_fit
+    )
+    changed = model.with_factor(k, factor, data)
+    variables, errors = list(model.variables), model.errors.copy()
+    for j, function in zip(children, functions, strict=True):
+        variables[j] = function
+        left = data.x[:, j] - function.values(changed.state)
+        errors[j] = np.mean(left[~data.is_intervened[:, j]] ** 2)
+    return scored(data, replace(changed, variables=tuple(variables), errors=errors), settings)
+
+
+def _fitted_in_turn(
+    data: InterventionalData,
+    model: Model,
+    k: int,
+    children: Int[np.ndarray, " some"],
+    settings: FitSettings,
+) -> Model:
+    z = model.state
     free = ~data.is_intervened[:, children]
     residual, slope = np.zeros(free.shape), np.zeros(free.shape)
     for at, j in enumerate(children):
@@ -156,10 +225,10 @@ def _with_better_factor(
         data.x, model.factors[k].parents, regression, settings.factor_fit, start=model.factors[k]
     )
     changed = model.with_factor(k, unit_variance(fitted, data.x), data)
-    return _refit(data, changed, children, settings)
+    return refit(data, changed, children, settings)
 
 
-def _refit(
+def refit(
     data: InterventionalData,
     model: Model,
     some: Int[np.ndarray, " some"],
@@ -177,69 +246,15 @@ def _refit(
             start=model.variables[j],
         )
         errors[j] = np.mean((data.x[:, j] - variables[j].values(z))[free] ** 2)
-    return _scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
+    return scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
 
 
-def _scored(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
+def scored(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
+    """The same model with the score of its errors and edges."""
     counts = (~data.is_intervened).sum(axis=0)
     fit = -(counts / 2 * np.log(model.errors + settings.floor)).sum()
     edges = sum(len(f.parents) for f in (*model.factors, *model.variables))
     return replace(model, score=float(fit - settings.penalty * edges))
-
-
-def prune(
-    data: InterventionalData,
-    model: Model,
-    settings: FitSettings,
-    only: Int[np.ndarray, " some"] | None = None,
-) -> Model:
-    """Takes edges away, the cheapest first, while the score of the refitted model rises.
-
-    With `only`, just the edges from factors to the given variables.
-    """
-    if only is None:
-        for k in range(len(model.factors)):
-            model = _prune_factor(data, model, k, settings)
-    several = np.flatnonzero(model.R.sum(axis=1) > 1)
-    for j in several if only is None else np.intersect1d(several, only):
-        model = _prune_variable(data, model, int(j), settings)
-    return model
-
-
-def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
-    while len(model.factors[k].parents) > 1:
-        function = model.factors[k]
-        own = Regression(function.values(data.x), np.ones(data.n_samples))
-        price = permutation_price(data.x, function, own, settings.floor)
-        cheapest = int(np.argmin(price))
-        if price[cheapest] > CHEAP * settings.penalty:
-            break
-        rest = np.delete(function.parents, cheapest)
-        fitted = fit_function(data.x, rest, own, settings.factor_fit, start=function)
-        changed = model.with_factor(k, unit_variance(fitted, data.x), data)
-        trial = _refit(data, changed, np.flatnonzero(model.R[:, k]), settings)
-        if trial.score <= model.score:
-            break
-        model = trial
-    return model
-
-
-def _prune_variable(data: InterventionalData, model: Model, j: int, settings: FitSettings) -> Model:
-    z = model.state
-    free = (~data.is_intervened[:, j]).astype(np.float64)
-    regression = Regression(data.x[:, j], free)
-    while len(model.variables[j].parents) > 1:
-        price = permutation_price(z, model.variables[j], regression, settings.floor)
-        rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
-        fitted = fit_function(z, rest, regression, settings.variable_fit)
-        variables, errors = list(model.variables), model.errors.copy()
-        variables[j] = fitted
-        errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free > 0] ** 2)
-        trial = _scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
-        if trial.score <= model.score:
-            break
-        model = trial
-    return model
 
 
 def _incidence(

@@ -10,21 +10,38 @@ import numpy as np
 
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.search.account import fit_status
-from ucad.solvers.search.assembly import Assembly, Order, assemble, build_assembly, escape
+from ucad.solvers.search.assembly import (
+    Assembly,
+    Order,
+    assemble,
+    build_assembly,
+    edges_of,
+    escape,
+)
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.disentangle import disentangle
 from ucad.solvers.search.export import as_scm, parameter_count
 from ucad.solvers.search.functions import NOTHING, Function, distinct
 from ucad.solvers.search.knowledge import graph_with, possibilities
 from ucad.solvers.search.proposals import Proposer
+from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.reanchor import reanchor
-from ucad.solvers.search.refinement import Model, fit_variables, polish, prune, relabelled
+from ucad.solvers.search.refinement import (
+    Model,
+    changed_factors,
+    fit_variables,
+    polish,
+    relabelled,
+    same_graph,
+)
+from ucad.solvers.search.requirements import check_input
 from ucad.solvers.search.settings import Mechanisms, SearchConfig
 from ucad.solvers.search.start import model_of_graph
+from ucad.solvers.search.turn import turn
+from ucad.solvers.search.unfold import unfold
 from ucad.solvers.status import FitResult
 
 __all__ = ["Mechanisms", "SearchConfig", "fit_search", "score_structure"]
@@ -63,7 +80,7 @@ def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say ab
     """
     started = time.monotonic()
     config = SearchConfig() if config is None else config
-    _check(data, n_factors, prior)
+    check_input(data, n_factors, prior)
     runs = []
     for one in config.classes():
         run = SearchRun(data, n_factors, one, seed, prior, progress, started)
@@ -101,6 +118,8 @@ def score_structure(
     settings = config.settings(data.n_samples, seed)
     model = model_of_graph(data, graph, settings)
     final = config.final(settings)
+    if settings.variable_fit.hidden:
+        model = unfold(data, model, settings, final)
     model = polish(data, model, final, 2 * config.n_polish)
     held_out = data if validation is None else validation
     scm = as_scm(model, data)
@@ -181,13 +200,18 @@ class SearchRun:
                 yield "better factors", better
                 if better is not self.model:
                     break
+            if settings.variable_fit.hidden:
+                yield "first joint fit", polish(data, self.model, settings, self.config.n_polish)
+                new = changed_factors(tried, self.model)
+                yield "unfolding", unfold(data, self.model, settings, settings, only=new)
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
-            if not settings.nonlinear or (tried is not None and _same_graph(tried, self.model)):
+            if not settings.nonlinear or (tried is not None and same_graph(tried, self.model)):
                 break
             yield "disentangling", disentangle(data, self.model, final)
             if settings.variable_fit.hidden:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
+            yield "turning round", turn(data, self.model, settings, final)
             tried = self.model
             assembly, order = self._reassembled(pool, self.causes)
         yield "joint fit", polish(data, self.model, final, self.config.n_polish)
@@ -218,7 +242,7 @@ class SearchRun:
             before, score = wider.score(tuple(range(len(order)))), wider.score(again)
             if score <= before + self.settings.penalty:
                 return
-            unchanged = _edges(assembly, order) == _edges(wider, again)
+            unchanged = edges_of(assembly, order) == edges_of(wider, again)
             assembly, order = wider, again
             yield assembly, order
             if unchanged:
@@ -263,35 +287,3 @@ class SearchRun:
         if self.progress is not None:
             message = f"{stage}, score {self.model.score:.0f}"
             self.progress(ProgressEvent("search", len(self.trace), None, message))
-
-
-def _edges(assembly: Assembly, order: Order) -> frozenset[bytes]:
-    """The graph of a choice, whatever the order of its factors."""
-    selected = assembly.children(order).selected
-    made = np.any(selected.reshape(len(selected), -1, assembly.n_functions), axis=2)
-    both = np.concatenate([assembly.parents[:, order], made[:, list(order)]])
-    return frozenset(column.tobytes() for column in both.T)
-
-
-def _same_graph(one: Model, other: Model) -> bool:
-    """Whether two models differ in their functions at most."""
-    return bool((one.Q == other.Q).all() and (one.R == other.R).all())
-
-
-def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | None) -> None:
-    if not 1 <= n_factors < data.n_variables:
-        raise InvalidInputError(
-            f"'n_factors' must be at least 1 and below the number of variables, "
-            f"{data.n_variables}. Got {n_factors} instead."
-        )
-    scale = data.x.std(axis=0)
-    if not ((scale > 0.2) & (scale < 5)).all():
-        raise InvalidInputError(
-            "The search wants standardised data. Got standard deviations from "
-            f"{scale.min():.3g} to {scale.max():.3g}. Use data.standardised()."
-        )
-    if prior is not None and prior.shape != (data.n_variables, n_factors):
-        raise InvalidInputError(
-            f"'prior' must be about {data.n_variables} variables and {n_factors} factors. "
-            f"Got {prior.shape} instead."
-        )
