@@ -89,6 +89,11 @@ def test_gains_below_the_least_do_not_renew_patience(learner):
     assert content.epochs == 7  # the first look, five epochs of patience, and out
 
 
+def test_constraints_missed_by_less_than_the_slack_count_as_met(learner):
+    assert (run_training(learner, Run(0)).violation > 0).all()
+    assert (run_training(learner, Run(0), slack=10.0).violation == 0).all()
+
+
 def test_values_that_are_not_finite_are_rolled_back_with_a_lower_step(learner):
     breaking = Breaking(**vars(learner.problem), after=9)
     trained = run_training(learner, Run(0), breaking)

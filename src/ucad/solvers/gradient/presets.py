@@ -18,6 +18,8 @@ from ucad.solvers.prior import PriorKnowledge
 
 __all__ = ["GradientConfig", "Preset", "fast", "paper", "preset"]
 
+SMALL = 32
+
 
 @dataclass(frozen=True, kw_only=True)
 class GradientConfig:
@@ -71,13 +73,15 @@ def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig
 
     Every factor needs two edges, a density of 2 / n; the tolerance leaves 0.15 beyond that. Much
     more, and the constraint no longer works against edges that spoil anchors; the paper's 0.2
-    excludes some of its own graphs of 16 variables.
+    excludes some of its own graphs of 16 variables. Two rounds of restarts in vain exhaust the
+    proposals for a small problem.
     """
     model = ModelSettings() if model is None else model
     return GradientConfig(
         model=model,
         constraints=ConstraintSettings(sparsity_tolerance=min(1.0, 0.15 + 2 / n_variables)),
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
+        restarts=RestartSettings(patience=2 if n_variables <= SMALL else 4),
     )
 
 

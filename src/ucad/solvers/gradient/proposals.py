@@ -41,7 +41,7 @@ class RestartSettings:
 
     rounds: int = 12
     patience: int = 4
-    proposals: int = 8
+    proposals: int = 16
     epochs: int = 120
     learning_rate: float = 3e-2
     penalty_growth: float = 1.05
