@@ -29,7 +29,7 @@ def fit(
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
     layers: str | None = None,
-    prior: Path | None = None,
+    prior: str | None = None,
     target: str | None = None,
     control: str | None = None,
     indicators: dict[str, str] | None = None,
@@ -120,7 +120,7 @@ def fit(
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
     replace = force or resume
-    return fit_model(data, settings, output, prior=prior, quiet=quiet, json=json, replace=replace)
+    return fit_model(data, settings, output, quiet=quiet, json=json, replace=replace)
 
 
 def fit_model(
@@ -128,7 +128,6 @@ def fit_model(
     settings: FitSettings,
     output: Path,
     *,
-    prior: Path | None = None,
     quiet: bool,
     json: bool,
     replace: bool,
@@ -142,7 +141,11 @@ def fit_model(
 
     measured = _read(path, settings)
     names = measured.variable_names
-    known = None if prior is None else read_prior(prior, names, settings.factors)
+    known = (
+        None
+        if settings.prior is None
+        else read_prior(Path(settings.prior), names, settings.factors)
+    )
     checkpoint = output.with_name(output.name + ".checkpoint")
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

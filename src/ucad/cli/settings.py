@@ -23,6 +23,7 @@ class FitSettings:
         factor_mechanism: auto, linear or mlp.
         variable_mechanism: auto, linear or mlp.
         layers: a file with a line a variable (name,layer), or none.
+        prior: a TOML file of edges that are known, or none.
         standardise: fit on variables of mean 0 and variance 1.
         validation_share: the part of the samples held out to choose between models.
         seed: of everything random.
@@ -41,6 +42,7 @@ class FitSettings:
     factor_mechanism: str = "auto"
     variable_mechanism: str = "auto"
     layers: str | None = None
+    prior: str | None = None
     standardise: bool = True
     validation_share: float = 0.2
     seed: int = 0
