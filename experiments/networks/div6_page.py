@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +118,11 @@ def concept_lines(rows: Sequence[Row]) -> Iterator[str]:
     yield f"| | {' | '.join(PAPER_BEST_RDC)} |"
     yield "|---" * (len(PAPER_BEST_RDC) + 1) + "|"
     yield f"| paper | {' | '.join(f'{v:.2f}' for v in PAPER_BEST_RDC.values())} |"
-    tables: dict[str, Callable[[Row], Row]] = {
-        f"{solver}, m = 2 or 3": lambda row, solver=solver: row["paper"][solver]["concepts"]
-        for solver in rows[0]["paper"]
+    tables = {
+        "search, m = 2 or 3": [row["paper"]["concepts"] for row in rows],
+        "bottleneck, m = 16": [row["concepts"]["bottleneck"] for row in rows],
     }
-    tables["bottleneck, m = 16"] = lambda row: row["concepts"]["bottleneck"]
-    for name, scores_of in tables.items():
-        scores = [scores_of(row) for row in rows]
+    for name, scores in tables.items():
         for column in scores[0][f"best_rdc {next(iter(PAPER_BEST_RDC))}"]:
             means = [np.mean([s[f"best_rdc {c}"][column] for s in scores]) for c in PAPER_BEST_RDC]
             label = f"**{name}**" if column == "value" else f"{name}: {column}"
@@ -133,17 +131,15 @@ def concept_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 def paper_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Which m was chosen by validation NLL, and the MCC over the positive concepts."""
-    for solver in rows[0]["paper"]:
-        fits = [row["paper"][solver] for row in rows]
-        chosen = ", ".join(str(fit["m"]) for fit in fits)
-        yield f"- {solver}: m chosen by validation NLL: {chosen}"
-        for coefficient in ("pearson", "rdc"):
-            found = [fit["concepts"][f"mcc_{coefficient} positive"] for fit in fits]
-            yield (
-                f"- {solver}: MCC by {coefficient} over the positive concepts "
-                f"{_spread([one['value'] for one in found])}, random units "
-                f"{_spread([one['random units'] for one in found])}"
-            )
+    fits = [row["paper"] for row in rows]
+    yield f"- search: m by validation NLL {', '.join(str(fit['m']) for fit in fits)}"
+    for coefficient, papers in (("Pearson", 0.41), ("RDC", 0.72)):
+        found = [fit["concepts"][f"mcc_{coefficient.lower()} positive"] for fit in fits]
+        yield (
+            f"- search: MCC by {coefficient} over the positive concepts "
+            f"{_spread([one['value'] for one in found])}; as many random units "
+            f"{_spread([one['random units'] for one in found])}; the paper {papers}"
+        )
 
 
 def figure(rows: Sequence[Row], file: Path) -> None:
