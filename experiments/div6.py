@@ -41,7 +41,7 @@ from ucad.solvers.search import fit_search
 FACTORS_PER_GAP, N_GAPS = 8, 2
 N_OBSERVATIONAL, N_PER_CLAMP, N_JUDGED = 190_000, 500, 6_000
 N_CONCEPT_SAMPLES = 1000
-PAPER_FACTORS, N_PAPER_TRAIN, N_PAPER_VALIDATION = (2, 3), 20_000, 20_000
+PAPER_FACTORS, N_PAPER_TRAIN, N_PAPER_VALIDATION = (2, 3), 10_000, 10_000
 Row = dict[str, Any]
 
 
@@ -96,7 +96,7 @@ def as_the_paper(trained: Trained, recording: Recording, numbers: np.ndarray, se
             "status": results[m].status.reason,
             "parents": scm.graph.Q.sum(axis=0).tolist(),
             "children": scm.graph.R.sum(axis=0).tolist(),
-            "concepts": concept_row(_steering(trained, recording, scm), trained, numbers),
+            "concepts": concept_row(Steering(trained.model, scm), trained, numbers),
         }
     }
 
@@ -120,12 +120,16 @@ def _steering(trained: Trained, recording: Recording, scm: FactorSCM) -> Steerin
 
 
 def _total_fits(data: InterventionalData, seed: int) -> dict[int, FitResult]:
-    """The search on a stratified part of the samples; the models are in the network's units."""
+    """The search on a stratified part of the samples; the models are in the network's units.
+
+    Units that never change in that part are left out.
+    """
     shares = [n / data.n_samples for n in (N_PAPER_TRAIN, N_PAPER_VALIDATION)]
     parts = data.split(*shares, 1 - sum(shares), seed=seed)
-    train = parts.train.standardised()
+    live = np.flatnonzero(parts.train.x.std(axis=0) > 0)
+    train = parts.train.select_variables(live).standardised()
     assert train.scaling is not None
-    validation = parts.validation.standardised(train.scaling)
+    validation = parts.validation.select_variables(live).standardised(train.scaling)
     results = {}
     for m in PAPER_FACTORS:
         found = fit_search(train, m, validation=validation, seed=seed)

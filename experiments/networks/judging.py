@@ -31,7 +31,7 @@ N_PAIRS, N_DRAWS = 1000, 10
 POSITIVE = ("divisible by 2", "divisible by 3", "divisible by 6", "digit sum")
 NEGATIVE = ("divisible by 5", "divisible by 7", "divisible by 11")
 CEILING_DIRECTIONS = {"parity": 1, "mod 3": 8}
-CEILING_SETTINGS = SubspaceSettings(n_steps=800)
+CEILING_SETTINGS = SubspaceSettings(n_steps=400, learning_rate=0.05)
 N_CEILING_NUMBERS, N_CEILING_PAIRS = 30_000, 8_000
 Row = dict[str, Any]
 
