@@ -13,6 +13,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ from ucad.solvers.search import Mechanisms, SearchConfig, fit_search
 HAND_WIRED = {"adder": carry_adder, "modular": modular_sums, "xor": xor_tree}
 NETWORKS = (*HAND_WIRED, "divisibility")
 SOLVERS = ("rectified", "bottleneck", "search")
-N_PAIRS = 1000
+N_PAIRS, N_SEARCHED = 1000, 5000
 Row = dict[str, Any]
 
 
@@ -102,8 +103,11 @@ def fit(solver: str, data: InterventionalData, n_factors: tuple[int, ...]) -> Fi
         config = BottleneckConfig(factors_per_gap=n_factors, batch_size=batch, epochs=20)
         return fit_bottleneck(data, total, config=config)
     config = SearchConfig(variable_mechanism=Mechanisms.MLP)
-    few = data.split(min(1.0, 5000 / data.n_samples), 1 - min(1.0, 5000 / data.n_samples)).train
-    return fit_search(few.standardised(), total, config=config)
+    share = min(1.0, N_SEARCHED / data.n_samples)
+    few = data.split(share, 1 - share).train.standardised()
+    assert few.scaling is not None
+    found = fit_search(few, total, config=config)
+    return replace(found, scm=found.scm.in_original_units(few.scaling))
 
 
 def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp: int) -> Row:
@@ -120,8 +124,9 @@ def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp:
     started = time.perf_counter()
     result = fit(solver, recording.data, network.n_factors)
     seconds = time.perf_counter() - started
-    scaling = recording.data.standardised().scaling if solver == "search" else None
-    steering = Steering(network.model, result.scm, scaling, recording.sites, recording.activations)
+    steering = Steering(
+        network.model, result.scm, sites=recording.sites, activations=recording.activations
+    )
     with torch.no_grad():
         truth = torch.cat(
             [forward(network.model, test, [Site(site)]).units for site in network.factor_sites],

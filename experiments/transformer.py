@@ -125,7 +125,7 @@ def study(seed: int, *, n_steps: int = 4000) -> Row:
     inputs, is_even = tokens_of(judged), judged % 2 == 0
     z = steering.run(inputs).z.numpy()
     decoded = decoded_accuracy(
-        steering, inputs[is_even], (judged % 6 == 0)[is_even], [recording.sites[1]]
+        steering, inputs[is_even], (judged % 6 == 0)[is_even], [steering.sites[1].name]
     )
     return {
         "seed": seed,
