@@ -1,8 +1,10 @@
 """Networks whose factors are known: does UCAD find them? `python -m experiments.planted`.
 
-A divisibility network trained through masked gaps, a ripple-carry adder and a network of modular
-sums, wired by hand. Each is recorded, fitted by several solvers, compared with its true factors,
-and steered by the factor that was found for a planted one, beside placebos.
+A divisibility network trained through masked gaps, and a ripple-carry adder, a network of modular
+sums and a tree of XORs, wired by hand. Each is recorded, fitted by several solvers, compared with
+its true factors, and steered by the factors that were found for planted ones, beside placebos. The
+divisibility network's factors have no names: there a swap is right if the network then decides as
+it does when the true factor itself is swapped.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ from experiments.networks.planted_networks import (
     carry_adder,
     masked_divisibility,
     modular_sums,
+    xor_tree,
 )
 from ucad.data import InterventionalData
 from ucad.metrics import Correlation, correlation_matrix, mean_correlation
@@ -30,41 +34,63 @@ from ucad.networks import (
     RecordSettings,
     Site,
     Steering,
+    SubspaceSwap,
+    decision,
     factor_swap,
     forward,
     interchange_score,
     record,
     swap_pairs,
 )
-from ucad.networks.placebos import placebo_score, random_factor_swaps, rotated_factor_swaps
+from ucad.networks.placebos import (
+    factors_of_the_same_gap,
+    placebo_score,
+    random_factor_swaps,
+    rotated_factor_swaps,
+)
 from ucad.solvers import FitResult
 from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
 from ucad.solvers.rectified import RectifiedConfig, fit_rectified
 from ucad.solvers.search import Mechanisms, SearchConfig, fit_search
 
-NETWORKS = ("divisibility", "adder", "modular")
+HAND_WIRED = {"adder": carry_adder, "modular": modular_sums, "xor": xor_tree}
+NETWORKS = (*HAND_WIRED, "divisibility")
 SOLVERS = ("rectified", "bottleneck", "search")
+N_PAIRS, N_SEARCHED, LEAST_CHANGES = 1000, 5000, 0.01
 Row = dict[str, Any]
 
 
 def planted(name: str, seed: int, cache: Path) -> Planted:
     """A planted network by name; the divisibility network is trained, or taken from the cache."""
-    if name == "adder":
-        return carry_adder(seed)
-    if name == "modular":
-        return modular_sums(seed)
+    if name in HAND_WIRED:
+        return HAND_WIRED[name](seed)
     trained = trained_networks(seed, cache, "masked", masked_divisibility)
-    unseen = trained.unseen
+    unseen, factor_sites, n_factors = trained.unseen, ("2.factors", "3.factors"), (3, 3)
+    where = [(site, k) for site, m in zip(factor_sites, n_factors, strict=True) for k in range(m)]
     return Planted(
         trained.model,
         sites=("1", "2", "3"),
-        factor_sites=("2.factors", "3.factors"),
-        n_factors=(3, 3),
+        factor_sites=factor_sites,
+        n_factors=n_factors,
         draw=lambda n, rng: one_hot(rng.choice(unseen, size=n, replace=False)),
-        decide=lambda output: (output[:, 0] > 0).long(),
-        steered=None,
-        expected=None,
+        decide=decision,
+        expected={
+            number: _true_swap(trained.model, Site(site, units=(k,)))
+            for number, (site, k) in enumerate(where)
+        },
     )
+
+
+def _true_swap(
+    model: torch.nn.Module, factor: Site
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What the network decides when the true factor itself is taken from the source."""
+    swap = SubspaceSwap(model, factor, torch.ones(1, 1))
+
+    def expected(base: np.ndarray, source: np.ndarray) -> np.ndarray:
+        return decision(swap(torch.from_numpy(base), torch.from_numpy(source))).numpy()
+
+    return expected
 
 
 def fit(solver: str, data: InterventionalData, n_factors: tuple[int, ...]) -> FitResult:
@@ -77,8 +103,11 @@ def fit(solver: str, data: InterventionalData, n_factors: tuple[int, ...]) -> Fi
         config = BottleneckConfig(factors_per_gap=n_factors, batch_size=batch, epochs=20)
         return fit_bottleneck(data, total, config=config)
     config = SearchConfig(variable_mechanism=Mechanisms.MLP)
-    few = data.split(min(1.0, 5000 / data.n_samples), 1 - min(1.0, 5000 / data.n_samples)).train
-    return fit_search(few.standardised(), total, config=config)
+    share = min(1.0, N_SEARCHED / data.n_samples)
+    few = data.split(share, 1 - share).train.standardised()
+    assert few.scaling is not None
+    found = fit_search(few, total, config=config)
+    return replace(found, scm=found.scm.in_original_units(few.scaling))
 
 
 def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp: int) -> Row:
@@ -95,8 +124,9 @@ def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp:
     started = time.perf_counter()
     result = fit(solver, recording.data, network.n_factors)
     seconds = time.perf_counter() - started
-    scaling = recording.data.standardised().scaling if solver == "search" else None
-    steering = Steering(network.model, result.scm, scaling, recording.sites, recording.activations)
+    steering = Steering(
+        network.model, result.scm, sites=recording.sites, activations=recording.activations
+    )
     with torch.no_grad():
         truth = torch.cat(
             [forward(network.model, test, [Site(site)]).units for site in network.factor_sites],
@@ -112,53 +142,71 @@ def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp:
         "seconds": seconds,
         "status": str(result.status),
     }
-    if network.expected is not None:
-        row |= steer(network, steering, test, learned, truth)
+    related = np.abs(correlation_matrix(learned, truth, Correlation.PEARSON))
+    row["steered"] = [
+        steer(network, steering, test, int(related[:, true].argmax()), true)
+        for true in network.expected
+        if _matters(network, true, test.numpy())
+    ]
     return row
 
 
-def steer(
-    network: Planted, steering: Steering, inputs: torch.Tensor, learned: Any, truth: Any
-) -> Row:
-    """Swaps the factor most correlated with the planted one; placebos are swapped likewise."""
-    related = np.abs(correlation_matrix(learned, truth, Correlation.PEARSON))
-    best = int(related[:, network.steered].argmax())
-    names = steering.scm.graph.factor_names
-    numbers = inputs.numpy()
-    outcome = network.expected(numbers, numbers)
-    pairs = swap_pairs(outcome, lambda b, s: network.expected(numbers[b], numbers[s]))
-    score = interchange_score(factor_swap(steering, names[best]), inputs, pairs, network.decide)
+def _matters(network: Planted, true: int, numbers: np.ndarray) -> bool:
+    """Whether swaps of the true factor change at least one decision in a hundred."""
+    expected = network.expected[true]
+    changes = expected(numbers, numbers[::-1].copy()) != expected(numbers, numbers)
+    return float(changes.mean()) >= LEAST_CHANGES
+
+
+def steer(network: Planted, steering: Steering, inputs: torch.Tensor, found: int, true: int) -> Row:
+    """Swaps the factor that was found for a true one; placebos are swapped likewise."""
+    name, expected, numbers = (
+        steering.scm.graph.factor_names[found],
+        network.expected[true],
+        inputs.numpy(),
+    )
+    pairs = swap_pairs(
+        expected(numbers, numbers),
+        lambda b, s: expected(numbers[b], numbers[s]),
+        n_pairs=N_PAIRS,
+    )
+    score = interchange_score(factor_swap(steering, name), inputs, pairs, network.decide)
+    same_gap = factors_of_the_same_gap(steering, name)
     placebos = {
-        "random factors": random_factor_swaps(steering, names[best], inputs),
-        "random rotations": rotated_factor_swaps(steering, names),
+        "random factors": random_factor_swaps(steering, name, inputs),
+        "random rotations": rotated_factor_swaps(steering, same_gap),
     }
-    found = {
-        name: placebo_score(swaps, inputs, pairs, network.decide)
-        for name, swaps in placebos.items()
+    levels = {
+        kind: placebo_score(swaps, inputs, pairs, network.decide)
+        for kind, swaps in placebos.items()
     }
     return {
-        "steering": score.mean,
+        "factor": true,
+        "score": score.mean,
         "on_changes": score.on_changes,
         "on_keeps": score.on_keeps,
-        "placebos": {name: [level.mean, level.largest] for name, level in found.items()},
+        "placebos": {kind: [level.mean, level.largest] for kind, level in levels.items()},
     }
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """One line a fit, as Markdown."""
-    yield "| network | solver | seed | MCC (worst factor) | steering | placebo mean (most) | s |"
-    yield "|---" * 7 + "|"
+    yield (
+        "| network | solver | seed | MCC (worst factor) | steering, mean (worst factor) | "
+        "random factors, mean (most) | random rotations, mean (most) | s |"
+    )
+    yield "|---" * 8 + "|"
     for row in rows:
-        steering, placebo = "–", "–"
-        if "steering" in row:
-            steering = f"{row['steering']:.3f}"
-            levels = row["placebos"].values()
-            most = max(level[1] for level in levels)
-            placebo = f"{np.mean([level[0] for level in levels]):.2f} ({most:.2f})"
-        yield (
-            f"| {row['network']} | {row['solver']} | {row['seed']} | {row['mcc']:.4f} "
-            f"({row['worst']:.3f}) | {steering} | {placebo} | {row['seconds']:.1f} |"
-        )
+        steered = row["steered"]
+        scores = [one["score"] for one in steered]
+        cells = [row["network"], row["solver"], f"{row['seed']}"]
+        cells.append(f"{row['mcc']:.4f} ({row['worst']:.3f})")
+        cells.append(f"{np.mean(scores):.3f} ({min(scores):.3f})")
+        for kind in steered[0]["placebos"]:
+            levels = np.array([one["placebos"][kind] for one in steered])
+            cells.append(f"{levels[:, 0].mean():.2f} ({levels[:, 1].max():.2f})")
+        cells.append(f"{row['seconds']:.1f}")
+        yield f"| {' | '.join(cells)} |"
 
 
 def main() -> None:

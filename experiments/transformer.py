@@ -1,16 +1,18 @@
-"""A small transformer that adds, and what steers it: `python -m experiments.transformer`.
+"""A small transformer that tells multiples of 6: `python -m experiments.transformer`.
 
-One layer of attention and one MLP read the digits a₁ a₀ b₁ b₀ and decide the tens digit of the sum,
-(a₁ + b₁ + carry) mod 10. The variables are the residual stream at the last token, before and after
-the MLP; the concepts are the carry from the ones and the tens digit itself. Factors of the gap
-between them are found without labels and swapped between inputs, beside placebos and a supervised
-ceiling. An honest small study: the network is dense, so no theorem says what the axes are.
+One layer of attention and two MLPs read the five digits of a number and decide at the last token
+whether it is a multiple of 6. The variables are the residual stream at that token before and after
+the first MLP: a place where a supervised subspace steers the network, so that the study can tell.
+Factors of the gap between them are found without labels, compared with concepts, and swapped
+between inputs, beside placebos and the supervised ceiling. The network is dense, so no theorem says
+what the axes are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,163 +20,230 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from experiments.networks.divisibility import concepts
+from experiments.networks.judging import pairs_of
+from ucad.metrics.scoring import EvaluationSettings
 from ucad.networks import (
     RecordSettings,
     Site,
     Steering,
+    SubspaceSettings,
+    decoded_accuracy,
     factor_swap,
     interchange_score,
+    learn_subspace,
     record,
-    swap_pairs,
 )
 from ucad.networks.concepts import concept_table
+from ucad.networks.interchange import Swap
 from ucad.networks.placebos import placebo_score, random_live_units, random_rotations
-from ucad.networks.subspaces import learn_subspace, orthonormal
+from ucad.networks.subspaces import orthonormal
 from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
 
-SITES = (Site("middle", position=-1), Site("end", position=-1))
-N_FACTORS, N_TOKENS = 8, 4
+SITES = (Site("middle", position=-1), Site("between", position=-1))
+N_DIGITS, N_NUMBERS = 5, 100_000
+N_FACTORS, N_FITTED, N_JUDGED, N_DRAWS = 8, 14_000, 6_000, 10
+CEILING_DIRECTIONS = {"parity": 1, "mod 3": 8}
+POSITIVE, NEGATIVE = ("divisible by 2", "divisible by 3", "divisible by 6"), ("divisible by 7",)
 Row = dict[str, Any]
 
 
-class AddingTransformer(nn.Module):
-    """Embeddings, one attention layer and one MLP; the answer is read at the last token.
+class DigitTransformer(nn.Module):
+    """Embeddings, attention of the last token to all, and two MLPs on the residual stream.
 
-    `middle` and `end` are identities that mark the residual stream before and after the MLP.
+    `middle` and `between` are identities that mark the stream before and after the first MLP.
+    Nothing reads the other tokens after the attention, so they are not computed.
     """
 
-    def __init__(self, width: int = 48, n_heads: int = 4) -> None:
+    def __init__(self, width: int = 32, n_heads: int = 4) -> None:
         super().__init__()
         self.digits = nn.Embedding(10, width)
-        self.places = nn.Parameter(torch.randn(N_TOKENS, width) * 0.1)
+        self.places = nn.Parameter(torch.randn(N_DIGITS, width) * 0.1)
         self.attention = nn.MultiheadAttention(width, n_heads, batch_first=True)
-        self.middle = nn.Identity()
-        self.mlp = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width)
-        )
-        self.end = nn.Identity()
-        self.answer = nn.Linear(width, 10)
+        self.middle, self.between = nn.Identity(), nn.Identity()
+        self.first, self.second = _mlp(width), _mlp(width)
+        self.answer = nn.Linear(width, 1)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """The logits of the tens digit."""
+        """The logit of being a multiple of 6."""
         h = self.digits(tokens) + self.places
-        h = self.middle(h + self.attention(h, h, h, need_weights=False)[0])
-        h = self.end(h + self.mlp(h))
-        return self.answer(h[:, -1])
+        last = h[:, -1:]
+        last = self.middle(last + self.attention(last, h, h, need_weights=False)[0])
+        last = self.between(last + self.first(last))
+        return self.answer((last + self.second(last))[:, -1])
 
 
-def all_sums() -> Tensor:
-    """All 10,000 pairs of two-digit numbers, as tokens a₁ a₀ b₁ b₀."""
-    return torch.cartesian_prod(*[torch.arange(10)] * N_TOKENS)
+def _mlp(width: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, width))
 
 
-def tens_digit(tokens: Any, carry: Any = None) -> Any:
-    """(a₁ + b₁ + carry) mod 10, with the carry of a₀ + b₀ unless another is given."""
-    own = tokens[:, 1] + tokens[:, 3] > 9
-    return (tokens[:, 0] + tokens[:, 2] + (own if carry is None else carry)) % 10
+def tokens_of(numbers: np.ndarray) -> Tensor:
+    """Five digits, the ones last.
+
+    >>> tokens_of(np.array([120])).tolist()
+    [[0, 0, 1, 2, 0]]
+    """
+    places = 10 ** np.arange(N_DIGITS)[::-1]
+    return torch.from_numpy(numbers[:, None] // places % 10)
 
 
-def train(seed: int, *, n_steps: int = 3000, width: int = 48) -> tuple[AddingTransformer, float]:
-    """Trains on 80 % of all sums; returns the network and its accuracy on the others."""
+def train(
+    seed: int, *, n_steps: int = 4000, width: int = 32
+) -> tuple[DigitTransformer, np.ndarray, float]:
+    """Trains on 80 % of all numbers; returns the network, the others, and the accuracy on them."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = AddingTransformer(width)
-    generator = torch.Generator().manual_seed(seed)
-    tokens = all_sums()[torch.randperm(10_000, generator=generator)]
-    answers = tens_digit(tokens)
-    adam = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.1)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, n_steps)
+        model = DigitTransformer(width)
+    rng = np.random.default_rng(seed)
+    numbers = rng.permutation(N_NUMBERS)
+    seen, unseen = numbers[: int(0.8 * N_NUMBERS)], numbers[int(0.8 * N_NUMBERS) :]
+    tokens, is_multiple = tokens_of(seen), torch.from_numpy(seen % 6 == 0).float()
+    adam = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(adam, 4e-3, total_steps=n_steps)
     for _ in range(n_steps):
-        rows = torch.randint(8000, (512,), generator=generator)
-        loss = nn.functional.cross_entropy(model(tokens[rows]), answers[rows])
+        rows = torch.from_numpy(rng.integers(len(seen), size=512))
+        logits = model(tokens[rows])[:, 0]
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, is_multiple[rows])
         adam.zero_grad()
         loss.backward()
         adam.step()
         schedule.step()
     with torch.no_grad():
-        right = model(tokens[8000:]).argmax(dim=1) == answers[8000:]
-    return model.eval(), float(right.double().mean())
+        decided = model(tokens_of(unseen))[:, 0].numpy() > 0
+    return model.eval(), unseen, float((decided == (unseen % 6 == 0)).mean())
 
 
-def study(seed: int, *, n_steps: int = 3000, width: int = 48) -> Row:
-    """Trains, records, fits, compares with the concepts, and swaps the most two-valued factor."""
-    model, accuracy = train(seed, n_steps=n_steps, width=width)
-    inputs = all_sums()
-    recording = record(model, inputs, SITES, settings=RecordSettings(per_clamp=100), seed=seed)
+def study(seed: int, *, n_steps: int = 4000) -> Row:
+    """Trains, records, fits, compares with the concepts, and swaps factors."""
+    model, unseen, accuracy = train(seed, n_steps=n_steps)
+    fitted, judged = unseen[:N_FITTED], unseen[N_FITTED : N_FITTED + N_JUDGED]
+    settings = RecordSettings(per_clamp=100)
+    recording = record(model, tokens_of(fitted), SITES, settings=settings, seed=seed)
     config = BottleneckConfig(batch_size=512, epochs=20)
     result = fit_bottleneck(recording.data, N_FACTORS, config=config, seed=seed)
     steering = Steering(model, result.scm, sites=recording.sites, activations=recording.activations)
-    numbers = inputs.numpy()
-    carry = (numbers[:, 1] + numbers[:, 3] > 9).astype(float)
-    run = steering.run(inputs)
-    z = run.z.numpy()
-    chosen = np.random.default_rng(seed).permutation(len(z))[:1000]
-    table = concept_table(
-        z[chosen],
-        {"carry": carry[chosen], "tens digit": tens_digit(numbers)[chosen].astype(float)},
-        {"a₀ odd": (numbers[chosen, 1] % 2).astype(float)},
-        placebos={
-            "random units": random_live_units(run.x.double().numpy()[chosen], N_FACTORS),
-            "random rotations": random_rotations(z[chosen]),
-        },
-        metrics=[],
+    inputs, is_even = tokens_of(judged), judged % 2 == 0
+    z = steering.run(inputs).z.numpy()
+    decoded = decoded_accuracy(
+        steering, inputs[is_even], (judged % 6 == 0)[is_even], [steering.sites[1].name]
     )
-    correlations = [abs(float(np.corrcoef(column, carry)[0, 1])) for column in z.T]
     return {
         "seed": seed,
         "accuracy": accuracy,
         "r2": result.history[0]["r2"],
         "kurtosis": result.history[0]["kurtosis"],
-        "r_carry_first": correlations[0],
-        "r_carry_best": max(correlations),
-        "concepts": str(table),
-        **steer_carry(steering, inputs, int(np.argmax(correlations))),
+        "decoded_even": decoded.after,
+        "network_even": decoded.before,
+        "r_parity": abs(float(np.corrcoef(z[:, 0], is_even)[0, 1])),
+        "r_parity_best": max(abs(float(np.corrcoef(one, is_even)[0, 1])) for one in z.T),
+        "concepts": concept_row(steering, judged),
+        "steering": steer(steering, judged, fitted),
     }
 
 
-def steer_carry(steering: Steering, inputs: Tensor, best: int) -> Row:
-    """Swaps the carry: the tens digit must follow the source's carry and keep the rest."""
-    numbers, names = inputs.numpy(), steering.scm.graph.factor_names
-
-    def expected(base: np.ndarray, source: np.ndarray) -> np.ndarray:
-        return tens_digit(numbers[base], numbers[source, 1] + numbers[source, 3] > 9)
-
-    pairs = swap_pairs(tens_digit(numbers), expected, n_pairs=1000)
-    generator = torch.Generator().manual_seed(0)
-    rotated = (
-        factor_swap(steering, names, orthonormal(torch.randn(N_FACTORS, 1, generator=generator)))
-        for _ in range(10)
+def concept_row(steering: Steering, numbers: np.ndarray) -> Row:
+    """The best RDC of every concept, beside placebos with as many factors."""
+    numbers = numbers[:1000]
+    run, labels = steering.run(tokens_of(numbers)), concepts(numbers)
+    table = concept_table(
+        run.z.numpy(),
+        {name: labels[name] for name in POSITIVE},
+        {name: labels[name] for name in NEGATIVE},
+        placebos={
+            "random units": random_live_units(run.x.double().numpy(), N_FACTORS),
+            "random rotations": random_rotations(run.z.numpy()),
+        },
+        metrics=[],
+        settings=EvaluationSettings(n_resamples=0, n_permutations=20, n_refits=0),
     )
-    placebo = placebo_score(rotated, inputs, pairs)
-    learn, score = pairs.halves()
-    ceiling = learn_subspace(steering.model, SITES[1], inputs, learn, 1)
     return {
-        "first": interchange_score(factor_swap(steering, names[0]), inputs, pairs).mean,
-        "most_correlated": interchange_score(
-            factor_swap(steering, names[best]), inputs, pairs
-        ).mean,
-        "placebo_mean": placebo.mean,
-        "placebo_most": placebo.largest,
-        "ceiling": interchange_score(ceiling, inputs, score).mean,
+        name: {
+            "value": score.value,
+            "permuted": score.chance,
+            **{kind: level.mean for kind, level in score.placebos.items()},
+        }
+        for name in (*POSITIVE, *NEGATIVE)
+        for score in [table.find("best_rdc", name)]
     }
+
+
+def steer(steering: Steering, numbers: np.ndarray, known: np.ndarray) -> Row:
+    """Swaps the most two-valued factor for parity, and the others together for mod 3."""
+    inputs, names, to_learn = tokens_of(numbers), steering.scm.graph.factor_names, pairs_of(known)
+    found: Row = {}
+    for concept, pairs in pairs_of(numbers).items():
+        chosen = names[:1] if concept == "parity" else names[1:]
+        ceiling = learn_subspace(
+            steering.model,
+            steering.sites[1],
+            tokens_of(known),
+            to_learn[concept],
+            CEILING_DIRECTIONS[concept],
+            SubspaceSettings(n_steps=400, learning_rate=0.05),
+        )
+        placebo = placebo_score(_random_axes(steering, len(chosen)), inputs, pairs)
+        singles = [interchange_score(factor_swap(steering, n), inputs, pairs).mean for n in names]
+        found[concept] = {
+            "score": interchange_score(factor_swap(steering, chosen), inputs, pairs).mean,
+            "best_single": max(singles),
+            "everything": interchange_score(factor_swap(steering, names), inputs, pairs).mean,
+            "placebo_mean": placebo.mean,
+            "placebo_most": placebo.largest,
+            "ceiling": interchange_score(ceiling, inputs, pairs).mean,
+        }
+    return found
+
+
+def _random_axes(steering: Steering, n_axes: int) -> Iterator[Swap]:
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(N_DRAWS):
+        drawn = torch.randn(N_FACTORS, n_axes, generator=generator, dtype=torch.float64)
+        yield factor_swap(steering, steering.scm.graph.factor_names, orthonormal(drawn))
+
+
+def lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Steering and concepts as Markdown tables."""
+    yield (
+        "| network | accuracy | R² | decoded, even | r parity | swap | factors | placebo mean "
+        "(most) | ceiling | all eight | best one |"
+    )
+    yield "|---" * 11 + "|"
+    for row in rows:
+        for concept, one in row["steering"].items():
+            cells = [f"{row['seed']}", f"{row['accuracy']:.4f}", f"{row['r2']:.3f}"]
+            cells += [f"{row['decoded_even']:.3f}", f"{row['r_parity']:.3f}", concept]
+            cells.append(f"**{one['score']:.3f}**")
+            cells.append(f"{one['placebo_mean']:.2f} ({one['placebo_most']:.2f})")
+            cells += [f"{one[key]:.3f}" for key in ("ceiling", "everything", "best_single")]
+            yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield f"| best RDC, mean over networks | {' | '.join((*POSITIVE, *NEGATIVE))} |"
+    yield "|---" * (1 + len(POSITIVE) + len(NEGATIVE)) + "|"
+    for column in rows[0]["concepts"][POSITIVE[0]]:
+        means = [
+            np.mean([row["concepts"][name][column] for row in rows])
+            for name in (*POSITIVE, *NEGATIVE)
+        ]
+        label = "**bottleneck, m = 8**" if column == "value" else column
+        yield f"| {label} | {' | '.join(f'{mean:.2f}' for mean in means)} |"
 
 
 def main() -> None:
-    """Reads the command line, runs, prints and writes JSON."""
+    """Reads the command line, runs, prints the tables and writes them as Markdown and JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", default="1000:1003", help="first:last, the last left out")
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("-o", "--output", type=Path, default=Path("results/transformer"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    first, last = (int(part) for part in arguments.seeds.split(":"))
-    rows = []
-    for seed in range(first, last):
-        rows.append(study(seed, n_steps=arguments.steps))
-        for name, value in rows[-1].items():
-            print(f"{name}: {value}" if name != "concepts" else value, flush=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "transformer.json").write_text(json.dumps(rows, indent=1))
+    rows = []
+    for seed in range(*(int(part) for part in arguments.seeds.split(":"))):
+        rows.append(study(seed, n_steps=arguments.steps))
+        (arguments.output / "transformer.json").write_text(json.dumps(rows, indent=1))
+    text = "\n".join(lines(rows)) + "\n"
+    (arguments.output / "transformer.md").write_text(text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from experiments.networks.divisibility import SITES, Trained, concepts, one_hot
 from ucad.metrics import Metric
@@ -23,18 +23,20 @@ from ucad.networks.placebos import (
     untrained_like,
 )
 from ucad.networks.predictions import decoded_accuracy
-from ucad.networks.subspaces import learn_subspace, orthonormal
+from ucad.networks.subspaces import SubspaceSettings, learn_subspace, orthonormal
 
-__all__ = ["concept_scores", "evaluation_numbers", "judge_gap", "pairs_of"]
+__all__ = ["concept_scores", "evaluation_numbers", "judge_gap", "pairs_of", "supervised_ceilings"]
 
 N_PAIRS, N_DRAWS = 1000, 10
 POSITIVE = ("divisible by 2", "divisible by 3", "divisible by 6", "digit sum")
 NEGATIVE = ("divisible by 5", "divisible by 7", "divisible by 11")
 CEILING_DIRECTIONS = {"parity": 1, "mod 3": 8}
+CEILING_SETTINGS = SubspaceSettings(n_steps=400, learning_rate=0.05)
+N_CEILING_NUMBERS, N_CEILING_PAIRS = 30_000, 8_000
 Row = dict[str, Any]
 
 
-def pairs_of(numbers: np.ndarray, seed: int = 0) -> dict[str, SwapPairs]:
+def pairs_of(numbers: np.ndarray, *, n_pairs: int = N_PAIRS, seed: int = 0) -> dict[str, SwapPairs]:
     """Swaps into multiples of 6: the parity of any number, and the remainder by 3 of an even one.
 
     Half of the swaps should turn the answer into no, half should leave it at yes. Nothing is asked
@@ -47,7 +49,7 @@ def pairs_of(numbers: np.ndarray, seed: int = 0) -> dict[str, SwapPairs]:
             is_even & by_three,
             lambda base, source: is_even[source] & by_three[base],
             bases=bases,
-            n_pairs=N_PAIRS,
+            n_pairs=n_pairs,
             seed=seed,
         ),
         "mod 3": swap_pairs(
@@ -55,7 +57,7 @@ def pairs_of(numbers: np.ndarray, seed: int = 0) -> dict[str, SwapPairs]:
             lambda base, source: by_three[source] & is_even[base],
             bases=bases,
             sources=np.flatnonzero(is_even),
-            n_pairs=N_PAIRS,
+            n_pairs=n_pairs,
             seed=seed,
         ),
     }
@@ -86,10 +88,9 @@ def judge_gap(steering: Steering, numbers: np.ndarray, gap: int, seed: int = 0) 
         "decoded_even": decoded.after,
         "network_even": decoded.before,
     }
-    for concept, pairs in pairs_of(numbers, seed).items():
+    for concept, pairs in pairs_of(numbers, seed=seed).items():
         chosen = names[:1] if concept == "parity" else names[1:]
         row[concept] = _steered(steering, inputs, pairs, names, chosen)
-        row[concept] |= _ceiling(steering, inputs, pairs, gap, CEILING_DIRECTIONS[concept])
     return row
 
 
@@ -129,12 +130,22 @@ def _untrained(steering: Steering, chosen: Sequence[str]) -> Iterator[Swap]:
         yield factor_swap(replace(steering, model=untrained_like(steering.model, seed)), chosen)
 
 
-def _ceiling(
-    steering: Steering, inputs: Tensor, pairs: SwapPairs, gap: int, n_directions: int
-) -> Row:
-    learn, score = pairs.halves()
-    swap = learn_subspace(steering.model, SITES[gap + 1], inputs, learn, n_directions)
-    return {"ceiling": interchange_score(swap, inputs, score).mean}
+def supervised_ceilings(
+    model: nn.Module, known: np.ndarray, numbers: np.ndarray, gap: int
+) -> dict[str, float]:
+    """Subspaces of the layer after the gap, learned from labels of known numbers, on others.
+
+    One direction for parity and eight for the remainder by 3.
+    """
+    known = known[:N_CEILING_NUMBERS]
+    to_learn, to_score = pairs_of(known, n_pairs=N_CEILING_PAIRS), pairs_of(numbers)
+    scores = {}
+    for concept, n_directions in CEILING_DIRECTIONS.items():
+        swap = learn_subspace(
+            model, SITES[gap + 1], one_hot(known), to_learn[concept], n_directions, CEILING_SETTINGS
+        )
+        scores[concept] = interchange_score(swap, one_hot(numbers), to_score[concept]).mean
+    return scores
 
 
 def concept_scores(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ __all__ = [
     "factor_masks",
     "masked_divisibility",
     "modular_sums",
+    "xor_tree",
 ]
 
 
@@ -59,9 +60,8 @@ class Planted:
         n_factors: per gap.
         draw: inputs, from how many are wanted and a generator.
         decide: from the network's output to its decision.
-        steered: the true factor that is swapped, by number over all gaps.
-        expected: the right decisions for given bases and sources (rows of the inputs).
-            None where the factors have no names to judge by.
+        expected: for every true factor that is to be steered, by number over all gaps, the right
+            decisions on given bases that have the factor of given sources (rows of inputs).
     """
 
     model: nn.Module
@@ -70,8 +70,7 @@ class Planted:
     n_factors: tuple[int, ...]
     draw: Callable[[int, np.random.Generator], Tensor]
     decide: Callable[[Tensor], Tensor]
-    steered: int | None
-    expected: Callable[[np.ndarray, np.ndarray], np.ndarray] | None
+    expected: Mapping[int, Callable[[np.ndarray, np.ndarray], np.ndarray]]
 
 
 def factor_masks(
@@ -144,11 +143,12 @@ def carry_adder(seed: int = 0) -> Planted:
         n_factors=(2, 3),
         draw=lambda n, rng: torch.from_numpy(rng.integers(0, 10, size=(n, 4))).float(),
         decide=lambda output: output[:, 0].round().long(),
-        steered=2,
-        expected=lambda base, source: (
-            (base[:, 0] + base[:, 1]) % 10
-            + 10 * (base[:, 2] + base[:, 3] + (source[:, 0] + source[:, 1] > 9))
-        ),
+        expected={
+            2: lambda base, source: (
+                (base[:, 0] + base[:, 1]) % 10
+                + 10 * (base[:, 2] + base[:, 3] + (source[:, 0] + source[:, 1] > 9))
+            )
+        },
     )
 
 
@@ -189,10 +189,49 @@ def modular_sums(seed: int = 0, modulus: int = 5) -> Planted:
         n_factors=(2, 2),
         draw=lambda n, rng: torch.from_numpy(rng.integers(0, p, size=(n, 4))).float(),
         decide=lambda output: output[:, 0].round().long(),
-        steered=2,
-        expected=lambda base, source: (
-            ((source[:, 0] + source[:, 1]) % p + (base[:, 2] + base[:, 3]) % p) % p
-        ),
+        expected={
+            2: lambda base, source: (
+                ((source[:, 0] + source[:, 1]) % p + (base[:, 2] + base[:, 3]) % p) % p
+            )
+        },
+    )
+
+
+def xor_tree(seed: int = 0) -> Planted:
+    """The parity of four bits as (x₁ ⊕ x₂) ⊕ (x₃ ⊕ x₄), hand-wired; the inner XORs are factors.
+
+    First gap: s₁ = x₁ + x₂ and s₂ = x₃ + x₄. Second gap: pᵢ = sᵢ − 2 max(0, sᵢ − 1), which is the
+    XOR of two bits. Output: p₁ + p₂ − 2 max(0, p₁ + p₂ − 1).
+    """
+    rng = np.random.default_rng(seed)
+    first = _wired(
+        factors=[[1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1]],
+        units=[([1, 0], 0), ([1, 0], -1), ([0, 1], 0), ([0, 1], -1), ([1, 1], 0)],
+        rng=rng,
+        input_scale=np.full(8, 0.5),
+    )
+    second = _wired(
+        factors=[[1, -2, 0, 0, 0], [0, 0, 1, -2, 0]],
+        units=[([1, 0], 0), ([1, 0], 1), ([0, 1], 0), ([0, 1], 1), ([1, 1], 0), ([1, 1], -1)],
+        rng=rng,
+        input_scale=1 / first.scale,
+    )
+    readout = nn.Linear(6, 1)
+    weights = torch.tensor([0.0, 0, 0, 0, 1, -2]) / torch.tensor(second.scale).float()
+    _set(readout, weights[None], torch.zeros(1))
+    spread = nn.Linear(4, 8, bias=False)
+    _set(spread, torch.kron(torch.eye(4), torch.ones(2, 1)), None)
+    return Planted(
+        nn.Sequential(spread, nn.ReLU(), first.gap, second.gap, readout),
+        sites=("1", "2", "3"),
+        factor_sites=("2.factors", "3.factors"),
+        n_factors=(2, 2),
+        draw=lambda n, rng: torch.from_numpy(rng.integers(0, 2, size=(n, 4))).float(),
+        decide=lambda output: output[:, 0].round().long(),
+        expected={
+            2: lambda base, source: (source[:, :2].sum(axis=1) + base[:, 2:].sum(axis=1)) % 2,
+            3: lambda base, source: (base[:, :2].sum(axis=1) + source[:, 2:].sum(axis=1)) % 2,
+        },
     )
 
 
