@@ -131,13 +131,8 @@ def carry_adder(seed: int = 0) -> Planted:
         rng=rng,
         input_scale=1 / first.scale,
     )
-    readout = nn.Linear(8, 1)
-    weights = torch.tensor([0.0, 0, 1, 0, 0, 0, 10, 0]) / torch.tensor(second.scale).float()
-    _set(readout, weights[None], torch.zeros(1))
-    spread = nn.Linear(4, 8, bias=False)
-    _set(spread, torch.kron(torch.eye(4), torch.ones(2, 1)), None)
     return Planted(
-        nn.Sequential(spread, nn.ReLU(), first.gap, second.gap, readout),
+        _of_four_numbers(first, second, [0.0, 0, 1, 0, 0, 0, 10, 0]),
         sites=("1", "2", "3"),
         factor_sites=("2.factors", "3.factors"),
         n_factors=(2, 3),
@@ -177,13 +172,8 @@ def modular_sums(seed: int = 0, modulus: int = 5) -> Planted:
         rng=rng,
         input_scale=1 / first.scale,
     )
-    readout = nn.Linear(7, 1)
-    weights = torch.tensor([0.0, 0, 0, 0, 1, -p, p]) / torch.tensor(second.scale).float()
-    _set(readout, weights[None], torch.zeros(1))
-    spread = nn.Linear(4, 8, bias=False)
-    _set(spread, torch.kron(torch.eye(4), torch.ones(2, 1)), None)
     return Planted(
-        nn.Sequential(spread, nn.ReLU(), first.gap, second.gap, readout),
+        _of_four_numbers(first, second, [0.0, 0, 0, 0, 1, -p, p]),
         sites=("1", "2", "3"),
         factor_sites=("2.factors", "3.factors"),
         n_factors=(2, 2),
@@ -216,13 +206,8 @@ def xor_tree(seed: int = 0) -> Planted:
         rng=rng,
         input_scale=1 / first.scale,
     )
-    readout = nn.Linear(6, 1)
-    weights = torch.tensor([0.0, 0, 0, 0, 1, -2]) / torch.tensor(second.scale).float()
-    _set(readout, weights[None], torch.zeros(1))
-    spread = nn.Linear(4, 8, bias=False)
-    _set(spread, torch.kron(torch.eye(4), torch.ones(2, 1)), None)
     return Planted(
-        nn.Sequential(spread, nn.ReLU(), first.gap, second.gap, readout),
+        _of_four_numbers(first, second, [0.0, 0, 0, 0, 1, -2]),
         sites=("1", "2", "3"),
         factor_sites=("2.factors", "3.factors"),
         n_factors=(2, 2),
@@ -259,6 +244,15 @@ def _wired(
         gap.factors.bias.zero_()
         gap.units.bias.copy_(shift)
     return _Wired(gap, scale)
+
+
+def _of_four_numbers(first: _Wired, second: _Wired, readout: list[float]) -> nn.Sequential:
+    """Four inputs, each on two units; two gaps; a weighted sum of the last units."""
+    spread, last = nn.Linear(4, 8, bias=False), nn.Linear(len(readout), 1)
+    _set(spread, torch.kron(torch.eye(4), torch.ones(2, 1)), None)
+    weights = torch.tensor(readout) / torch.tensor(second.scale).float()
+    _set(last, weights[None], torch.zeros(1))
+    return nn.Sequential(spread, nn.ReLU(), first.gap, second.gap, last)
 
 
 def _set(module: nn.Module, weight: Tensor, bias: Tensor | None) -> None:
