@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -48,7 +49,12 @@ class RayCluster:
                 include_dashboard=False,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                runtime_env={"env_vars": {**ONE_THREAD, "PYTHONPATH": path}},
+                runtime_env={
+                    "env_vars": {**ONE_THREAD, "PYTHONPATH": path},
+                    # Ray hands this to a shell as it is: a space in it would keep workers from
+                    # ever starting, and Ray waiting for them.
+                    "py_executable": shlex.quote(sys.executable),
+                },
             )
         else:
             ray.init(
