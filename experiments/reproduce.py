@@ -34,8 +34,8 @@ PREAMBLE = (
     "paper's: on 2,000 held-out observational samples; i on 12 unseen regimes, after training on "
     "46 and validating on 6; h trained without interventions. *True graph*: the search's "
     "refinement started from it, the ceiling. DAG violation is h − 1e-6, so that a DAG has −1e-6. "
-    "A true factor without a learned partner counts 0 in MCC. Seconds are of the fit "
-    "alone, one process and one thread."
+    "A true factor without a learned partner counts 0 in MCC. Seconds are CPU time "
+    "of the fit alone, on one thread."
 )
 
 
