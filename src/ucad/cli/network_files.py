@@ -111,10 +111,14 @@ def read_inputs(path: Path) -> Inputs:
 def _load(path: Path) -> Any:
     import numpy as np
 
+    if not path.exists():
+        raise FormatError(f"There is no file '{path}'.")
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise FormatError(f"'{path}' cannot be read as arrays: {error}.") from error
+        raise FormatError(
+            f"'{path}' is not a file of plain arrays; write it with numpy.save or numpy.savez."
+        ) from error
 
 
 @contextlib.contextmanager

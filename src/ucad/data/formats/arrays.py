@@ -27,7 +27,10 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
         with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
     except (ValueError, OSError, zipfile.BadZipFile) as error:
-        raise FormatError(f"'{path}' is not an npz file of plain arrays: {error}.") from error
+        # numpy's own message advises to unpickle the file, which would run code from it
+        raise FormatError(
+            f"'{path}' is not an npz file of plain arrays; write it with numpy.savez."
+        ) from error
     if "x" not in arrays:
         raise FormatError(f"'{path}' must hold an array 'x'. It holds {', '.join(arrays)}.")
     check_matrix(arrays["x"])
