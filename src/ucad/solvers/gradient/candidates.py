@@ -40,8 +40,8 @@ class Learner:
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted on a fixed graph.
         tie: models whose NLL differs by less are equally likely, and the sparser one is taken.
-        moments: masked second moments of (x, 1) of the training data; none where they would
-            take too much memory.
+        moments: masked second moments of the training data, of (x, 1), or of polynomials of x too
+            where F_Z is nonlinear; none where they would take too much memory.
         variable_names: one a variable.
     """
 

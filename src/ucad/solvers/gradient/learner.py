@@ -21,6 +21,9 @@ from ucad.solvers.gradient.relaxed_graph import Sampling, possible_edges
 
 __all__ = ["make_learner", "make_objective"]
 
+DEGREE = 3
+"""Of the polynomials in which a nonlinear F_Z is looked for before it is trained."""
+
 
 def make_learner(
     data: InterventionalData,
@@ -65,12 +68,17 @@ def make_objective(
 
 
 def _moments(data: InterventionalData, objective: Objective) -> Tensor | None:
-    """The moments restarts need: those of the objective, if it has any, or made here."""
+    """The moments restarts need: those of the objective, if it has any, or made here.
+
+    Where F_Z may be nonlinear, of polynomials too: an even function of a parent does not show in
+    correlations.
+    """
     if isinstance(objective, MomentObjective):
         return objective.moments
-    if not moments_fit_in_memory(data.n_variables):
-        return None
-    return masked_moments(data).to(objective.free_share.device)
+    for degree in (DEGREE, 1):
+        if moments_fit_in_memory(data.n_variables, degree):
+            return masked_moments(data, degree).to(objective.free_share.device)
+    return None
 
 
 def _sampling(config: GradientConfig, data: InterventionalData) -> Sampling:

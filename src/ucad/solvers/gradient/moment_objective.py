@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.polynomial.hermite_e import hermeval
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -32,18 +33,27 @@ MOST_MOMENT_BYTES = 2**29
 TimesMoments: TypeAlias = Callable[[Tensor], Tensor]
 
 
-def moments_fit_in_memory(n_variables: int) -> bool:
-    """Whether the n (n + 1)² numbers of all S_j take no more than `MOST_MOMENT_BYTES`.
+def moments_fit_in_memory(n_variables: int, degree: int = 1) -> bool:
+    """Whether the n (d n + 1)² numbers of all S_j take no more than `MOST_MOMENT_BYTES`.
 
-    >>> moments_fit_in_memory(405), moments_fit_in_memory(406)
-    (True, False)
+    >>> moments_fit_in_memory(405), moments_fit_in_memory(406), moments_fit_in_memory(195, 3)
+    (True, False, True)
     """
-    return 8 * n_variables * (n_variables + 1) ** 2 <= MOST_MOMENT_BYTES
+    return 8 * n_variables * (degree * n_variables + 1) ** 2 <= MOST_MOMENT_BYTES
 
 
-def masked_moments(data: InterventionalData) -> Float[Tensor, "variables features features"]:
-    """Returns S_j of (x, 1) for every variable j, in double precision: n (n + 1)² numbers."""
-    features = np.concatenate([data.x, np.ones((data.n_samples, 1))], axis=1, dtype=np.float64)
+def masked_moments(
+    data: InterventionalData, degree: int = 1
+) -> Float[Tensor, "variables features features"]:
+    """Returns S_j of (x, He₂(x), …, He_d(x), 1) for every variable j, in double precision.
+
+    With degree d = 1 these are the moments of (x, 1). The Hermite polynomials of all variables
+    follow one another, of values clipped at ±3. n (d n + 1)² numbers.
+    """
+    within = data.x.clip(-3, 3)
+    powers = [hermeval(within, [0] * d + [1]) for d in range(2, degree + 1)]
+    ones = np.ones((data.n_samples, 1))
+    features = np.concatenate([data.x, *powers, ones], axis=1, dtype=np.float64)
     moments = np.empty((data.n_variables, features.shape[1], features.shape[1]))
     for j, moment in enumerate(MaskedMoments(features, data.is_intervened)):
         moments[j] = moment.matrix
