@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
-from ucad.solvers.gradient.bases import possible_children
+from ucad.solvers.gradient.attachment import possible_children
 from ucad.solvers.gradient.candidates import settle
 from ucad.solvers.gradient.mechanisms import ModelSettings
 from ucad.solvers.gradient.restarts import RestartSettings, restart_factors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from ucad.data import InterventionalData
@@ -18,6 +19,8 @@ from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.presets import GradientConfig
 from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import Sampling, possible_edges
+from ucad.solvers.search import Mechanisms, SearchConfig
+from ucad.solvers.search.causes import find_causes
 
 __all__ = ["make_learner", "make_objective"]
 
@@ -42,6 +45,8 @@ def make_learner(
     )
     constraints = Constraints(config.constraints, layer_of)
     problem = RelaxedProblem(train_objective, constraints, possible, _sampling(config, data))
+    moments = _moments(data, train_objective)
+    restarts = config.restarts.rounds > 0 and moments is not None
     return Learner(
         problem,
         validation_objective,
@@ -49,7 +54,8 @@ def make_learner(
         config.training,
         config.refit,
         config.tie,
-        _moments(data, train_objective),
+        moments,
+        _may_cause(data, config.model).to(device) if restarts else None,
         data.variable_names,
     )
 
@@ -79,6 +85,18 @@ def _moments(data: InterventionalData, objective: Objective) -> Tensor | None:
         if moments_fit_in_memory(data.n_variables, degree):
             return masked_moments(data, degree).to(objective.free_share.device)
     return None
+
+
+def _may_cause(data: InterventionalData, model: ModelSettings) -> Bool[Tensor, "causes effects"]:
+    """Who may cause whom, by layers, interventions and an order: the first step of the search.
+
+    Without it, a new factor takes one of its children for a parent of the others.
+    """
+    linear, mlp = Mechanisms.LINEAR, Mechanisms.MLP
+    config = SearchConfig(factor_mechanism=linear if model.is_linear else mlp)
+    settings = config.settings(data.n_samples, seed=0)
+    causes = find_causes(data, settings, config.screening, config.ordering, seed=0)
+    return torch.from_numpy(causes.may_cause)
 
 
 def _sampling(config: GradientConfig, data: InterventionalData) -> Sampling:

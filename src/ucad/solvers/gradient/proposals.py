@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ucad.errors import InvalidInputError
 from ucad.scm import VARIANCE_FLOOR
-from ucad.solvers.gradient.bases import Base, moments_of, without_each
+from ucad.solvers.gradient.attachment import moments_of
+from ucad.solvers.gradient.bases import Base, without_each
 from ucad.solvers.gradient.candidates import Candidates, Learner
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.relaxed_graph import Edge
@@ -45,7 +46,7 @@ class RestartSettings:
     epochs: int = 120
     learning_rate: float = 3e-2
     penalty_growth: float = 1.05
-    max_parents: int = 8
+    max_parents: int = 12
     min_gain: float = 0.02
 
     def __post_init__(self) -> None:
@@ -169,11 +170,8 @@ def _grow_mechanism(
 
 
 def _possible_parents(learner: Learner) -> Bool[Tensor, "targets features"]:
-    """Which variables may feed a factor that makes a given one: others, of earlier layers."""
-    moments = moments_of(learner)
-    n, n_features = len(moments), moments.shape[1] - 1
-    allowed = ~torch.eye(n, dtype=torch.bool, device=moments.device)
-    layer_of = learner.problem.constraints.layer_of
-    if layer_of is not None:
-        allowed &= layer_of[None, :] < layer_of[:, None]
-    return allowed.repeat(1, n_features // n)
+    """Which variables, and polynomials of them, may feed a factor that makes a given one."""
+    n_features = moments_of(learner).shape[1] - 1
+    may_cause = learner.may_cause
+    assert may_cause is not None, "restarts need to know who may cause whom"
+    return may_cause.T.repeat(1, n_features // len(may_cause))
