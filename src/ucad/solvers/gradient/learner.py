@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from jaxtyping import Bool
 from torch import Tensor
@@ -90,13 +91,17 @@ def _moments(data: InterventionalData, objective: Objective) -> Tensor | None:
 def _may_cause(data: InterventionalData, model: ModelSettings) -> Bool[Tensor, "causes effects"]:
     """Who may cause whom, by layers, interventions and an order: the first step of the search.
 
-    Without it, a new factor takes one of its children for a parent of the others.
+    Without it, a new factor takes one of its children for a parent of the others. Where mechanisms
+    are nonlinear and there are no layers, only known descendants are ruled out: weak nonlinear
+    effects need not show in the samples of one clamp.
     """
     linear, mlp = Mechanisms.LINEAR, Mechanisms.MLP
     config = SearchConfig(factor_mechanism=linear if model.is_linear else mlp)
     settings = config.settings(data.n_samples, seed=0)
     causes = find_causes(data, settings, config.screening, config.ordering, seed=0)
-    return torch.from_numpy(causes.may_cause)
+    if model.is_linear or data.layer_of is not None:
+        return torch.from_numpy(causes.may_cause)
+    return torch.from_numpy(~causes.ancestors.T & ~np.eye(data.n_variables, dtype=bool))
 
 
 def _sampling(config: GradientConfig, data: InterventionalData) -> Sampling:

@@ -137,7 +137,8 @@ def _proposal(
 def _parents(regressions: SparseRegressions) -> Bool[Tensor, "targets variables"]:
     """Which variables a regression takes, be it as they are or by a polynomial of theirs."""
     taken = regressions.coefficients != 0
-    return taken.unflatten(1, (-1, len(taken))).any(dim=1)
+    n = len(taken)
+    return taken.reshape(n, -1, n).any(dim=1)
 
 
 def _tentative(
