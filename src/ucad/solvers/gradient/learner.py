@@ -25,7 +25,7 @@ from ucad.solvers.search.causes import find_causes
 
 __all__ = ["make_learner", "make_objective"]
 
-DEGREE = 3
+DEGREE = 5
 """Of the polynomials in which a nonlinear F_Z is looked for before it is trained."""
 
 

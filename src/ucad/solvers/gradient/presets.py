@@ -83,7 +83,7 @@ def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
         refit=RefitSettings(steps=300 if model.is_linear else 600),
         restarts=RestartSettings(
-            patience=2 if n_variables <= SMALL else 4, min_gain=0.02 if model.is_linear else 0.002
+            patience=2 if n_variables <= SMALL else 4, min_gain=0.02 if model.is_linear else 0.001
         ),
     )
 
