@@ -18,9 +18,8 @@ import torch
 from ucad.simulate import Problem, paper_problem
 from ucad.solvers.gradient import MechanismKind, ModelSettings, fast
 from ucad.solvers.gradient.epoch import batched_epoch, initial_state
-from ucad.solvers.gradient.fit import make_learner
+from ucad.solvers.gradient.learner import make_learner, make_objective
 from ucad.solvers.gradient.mechanisms import initial_parameters
-from ucad.solvers.gradient.objective import make_objective
 from ucad.solvers.gradient.state import Layout
 
 CASES = [

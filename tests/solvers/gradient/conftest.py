@@ -12,7 +12,7 @@ from ucad.solvers.gradient import (
     TrainingSettings,
 )
 from ucad.solvers.gradient.candidates import Learner
-from ucad.solvers.gradient.fit import make_learner
+from ucad.solvers.gradient.learner import make_learner
 from ucad.solvers.gradient.mechanisms import initial_parameters
 
 

@@ -4,7 +4,7 @@ import torch
 from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.solvers.gradient.cooper_driver import cooper_epoch
 from ucad.solvers.gradient.epoch import batched_epoch, initial_state
-from ucad.solvers.gradient.fit import make_learner
+from ucad.solvers.gradient.learner import make_learner
 from ucad.solvers.gradient.state import Layout
 
 GRIDS = {

@@ -8,7 +8,8 @@ from ucad.graph import FactorGraph
 from ucad.solvers.gradient.candidates import settle
 from ucad.solvers.gradient.discretise import RefitSettings, discretise, refit
 from ucad.solvers.gradient.mechanisms import ModelSettings, initial_parameters
-from ucad.solvers.gradient.objective import MomentObjective, profile_nll
+from ucad.solvers.gradient.moment_objective import MomentObjective
+from ucad.solvers.gradient.objective import profile_nll
 from ucad.solvers.gradient.relaxed_graph import Edge, RelaxedGraph
 from ucad.solvers.gradient.warm_start import graph_logits, parameters_of
 

@@ -18,7 +18,7 @@ from ucad.solvers.gradient import (
     preset,
 )
 from ucad.solvers.gradient.candidates import settle
-from ucad.solvers.gradient.fit import make_learner
+from ucad.solvers.gradient.learner import make_learner
 from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.prior import PriorKnowledge
 
@@ -137,7 +137,7 @@ def test_prior_knowledge_about_another_number_of_factors_is_refused(problem, con
 def test_linear_mechanisms_of_many_variables_are_trained_without_moments(
     problem, config, monkeypatch
 ):
-    monkeypatch.setattr("ucad.solvers.gradient.objective.MOST_MOMENT_BYTES", 8 * 15 * 16**2)
+    monkeypatch.setattr("ucad.solvers.gradient.moment_objective.MOST_MOMENT_BYTES", 8 * 15 * 16**2)
     config = replace(with_training(config, epochs=4), restarts=RestartSettings(rounds=1))
     learner = make_learner(problem.train, problem.validation, 3, config)
     assert learner.moments is None

@@ -4,6 +4,7 @@ import torch
 
 from ucad.errors import InvalidInputError
 from ucad.simulate import paper_problem
+from ucad.solvers.gradient.learner import make_objective
 from ucad.solvers.gradient.mechanisms import (
     MechanismKind,
     ModelSettings,
@@ -12,13 +13,9 @@ from ucad.solvers.gradient.mechanisms import (
     predict_factors,
     predict_variables,
 )
-from ucad.solvers.gradient.objective import (
-    MinibatchObjective,
-    MomentObjective,
-    best_children,
-    make_objective,
-    profile_nll,
-)
+from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
+from ucad.solvers.gradient.moment_objective import MomentObjective
+from ucad.solvers.gradient.objective import best_children, profile_nll
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 from ucad.solvers.gradient.warm_start import parameters_of
 

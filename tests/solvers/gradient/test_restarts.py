@@ -1,14 +1,19 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
-from ucad.solvers.gradient.bases import possible_children
-from ucad.solvers.gradient.candidates import settle
+from ucad.solvers.gradient.attachment import best_anchors, possible_children, reattached
+from ucad.solvers.gradient.candidates import Learner, settle
+from ucad.solvers.gradient.learner import make_learner
 from ucad.solvers.gradient.mechanisms import ModelSettings
+from ucad.solvers.gradient.moment_objective import masked_moments
 from ucad.solvers.gradient.restarts import RestartSettings, restart_factors
 from ucad.solvers.gradient.sparse_regression import sparse_regressions
 from ucad.solvers.gradient.state import Run
@@ -55,26 +60,72 @@ def test_all_possible_children_together_keep_the_graph_acyclic(seed):
     assert not (legal & Q).any()
 
 
-def test_a_dead_factor_is_replaced_by_one_that_explains_something(learner, problem):
+@pytest.fixture
+def restarting(problem, config) -> Learner:
+    """A learner that knows who may cause whom."""
+    config = replace(config, restarts=RestartSettings(rounds=1))
+    return make_learner(problem.train, problem.validation, 3, config)
+
+
+def test_a_dead_factor_is_replaced_by_one_that_explains_something(restarting, problem):
     truth = problem.scm.graph
     Q, R = torch.tensor(truth.Q), torch.tensor(truth.R)
     Q[:, 2] = R[:, 2] = False  # one factor explains nothing
     parameters = parameters_of(problem.scm, ModelSettings(), torch.float64)
     parameters["logits"] = graph_logits(Q, R)[None]
-    crippled = settle(learner, parameters, seed=0)
+    crippled = settle(restarting, parameters, seed=0)
     assert crippled.violations[0]
     rounds = RestartSettings(rounds=1, epochs=40, penalty_growth=1.15, proposals=3)
-    restarted = restart_factors(learner, crippled, rounds, Run(0))
+    restarted = restart_factors(restarting, crippled, rounds, Run(0))
     assert restarted.best.violations == ({},)
     assert restarted.best.nll[0] < crippled.nll[0] - 0.05
     assert "were kept" in restarted.notes[0]
 
 
-def test_restarts_never_make_a_model_worse(learner, problem):
+def test_restarts_never_make_a_model_worse(restarting, problem):
     parameters = parameters_of(problem.scm, ModelSettings(), torch.float64)
-    best = settle(learner, parameters, seed=0)
-    restarted = restart_factors(learner, best, RestartSettings(rounds=1, epochs=10), Run(0))
-    assert restarted.best.nll[0] <= best.nll[0] + learner.tie
+    best = settle(restarting, parameters, seed=0)
+    restarted = restart_factors(restarting, best, RestartSettings(rounds=1, epochs=10), Run(0))
+    assert restarted.best.nll[0] <= best.nll[0] + restarting.tie
+
+
+def test_variables_attach_to_every_factor_that_explains_them(restarting, problem):
+    truth = problem.scm.graph
+    Q, R = torch.tensor(truth.Q), torch.tensor(truth.R)
+    shared = R.sum(dim=1) > 1
+    assert shared.any()
+    fewer = R & ~shared[:, None]
+    parameters = parameters_of(problem.scm, ModelSettings(), torch.float64)
+    parameters["logits"] = graph_logits(Q, fewer)[None]
+    again = reattached(restarting, parameters, min_gain=0.02)
+    graph = restarting.problem.discrete_graph(again, 0.5)
+    assert torch.equal(graph.R[0].bool(), R)
+    assert torch.equal(graph.Q[0].bool(), Q)
+
+
+def test_of_all_anchors_the_best_explained_one_is_marked():
+    R = torch.tensor([[1, 0], [1, 0], [1, 1], [0, 1], [0, 0]], dtype=torch.bool)
+    marked = best_anchors(R, torch.tensor([0.5, 0.2, 0.0, 0.9, 0.0]))
+    assert marked.tolist() == [False, True, False, True, False]
+
+
+def test_a_factor_without_anchors_marks_nobody():
+    R = torch.tensor([[1, 1], [0, 1]], dtype=torch.bool)
+    assert best_anchors(R, torch.tensor([0.1, 0.2])).tolist() == [False, True]
+
+
+def test_polynomials_show_an_even_function_that_correlations_miss():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4000, 3))
+    x[:, 2] = (x[:, 0] ** 2 - 1) / np.sqrt(2) + 0.3 * x[:, 2]
+    data = InterventionalData.from_arrays(x, np.zeros(x.shape, dtype=bool))
+    target, others = torch.tensor([2]), torch.tensor([[True, True, False]])
+    found = [
+        sparse_regressions(masked_moments(data, d)[2:], target, others.repeat(1, d), 3, 0.02)
+        for d in (1, 3)
+    ]
+    assert (found[0].coefficients == 0).all()
+    assert (found[1].coefficients[0].reshape(3, 3) != 0).any(dim=0).tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(("name", "value"), [("rounds", -1), ("proposals", 1), ("epochs", 0)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ucad.solvers.gradient.discretise import RefitSettings
 from ucad.solvers.gradient.epoch import Driver, Feasibility, TrainingSettings
 from ucad.solvers.gradient.fit import fit_gradient
+from ucad.solvers.gradient.many import fit_gradients
 from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings
 from ucad.solvers.gradient.presets import GradientConfig, Preset, fast, paper, preset
 from ucad.solvers.gradient.problem import ConstraintSettings
@@ -29,6 +30,7 @@ __all__ = [
     "TrainingSettings",
     "fast",
     "fit_gradient",
+    "fit_gradients",
     "paper",
     "preset",
 ]

@@ -40,8 +40,10 @@ class Learner:
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted on a fixed graph.
         tie: models whose NLL differs by less are equally likely, and the sparser one is taken.
-        moments: masked second moments of (x, 1) of the training data; none where they would
-            take too much memory.
+        moments: masked second moments of the training data, of (x, 1), or of polynomials of x too
+            where F_Z is nonlinear; none where they would take too much memory.
+        may_cause: entry [i, j] says whether a restarted factor may lead from i to j; none where
+            there are no restarts.
         variable_names: one a variable.
     """
 
@@ -52,6 +54,7 @@ class Learner:
     refit: RefitSettings
     tie: float
     moments: Float[Tensor, "variables features features"] | None
+    may_cause: Bool[Tensor, "causes effects"] | None
     variable_names: tuple[str, ...]
 
 

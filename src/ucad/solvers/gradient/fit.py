@@ -8,25 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
-from ucad.solvers.gradient.epoch import Feasibility
-from ucad.solvers.gradient.mechanisms import initial_parameters
-from ucad.solvers.gradient.objective import (
-    MomentObjective,
-    Objective,
-    make_objective,
-    masked_moments,
-    moments_fit_in_memory,
-)
+from ucad.solvers.gradient.epoch import Configuration, Feasibility
+from ucad.solvers.gradient.learner import make_learner
+from ucad.solvers.gradient.mechanisms import Parameters, initial_parameters
 from ucad.solvers.gradient.presets import GradientConfig, fast
-from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
-from ucad.solvers.gradient.relaxed_graph import Edge, Sampling, possible_edges
+from ucad.solvers.gradient.relaxed_graph import Edge
 from ucad.solvers.gradient.restarts import restart_factors
 from ucad.solvers.gradient.simplify import simplify
 from ucad.solvers.gradient.state import Run
@@ -35,7 +27,7 @@ from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.selection import advice_for
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["fit_gradient", "make_learner"]
+__all__ = ["fingerprint", "finish", "fit_gradient", "starting_points"]
 
 
 def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
@@ -77,15 +69,50 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
         split = data.split(0.8, 0.2, seed=seed)
         data, validation = split.train, split.validation
     learner = make_learner(data, validation, n_factors, config, device)
-    fingerprint = _fingerprint(data, n_factors, config, initial, seed)
-    run = Run(seed, progress, "training", checkpoint, fingerprint)
-    trained = _train(learner, config, n_factors, initial, run)
-    candidates = settle(learner, trained.parameters, seed)
+    identity = fingerprint(data, n_factors, config, seed, initial)
+    run = Run(seed, progress, "training", checkpoint, identity)
+    start, grid = starting_points(learner, config, n_factors, seed, initial)
+    trained = train(learner.problem, learner.validation, start, grid, config.training, run)
+    scm, status = finish(learner, trained, config, run, initial)
+    status = replace(status, advice=(*status.advice, *_advice_on_scale(data)))
+    nll = scm.nll(validation.x, validation.is_intervened)
+    return FitResult(scm, status, nll, trained.history, time.monotonic() - started)
+
+
+def starting_points(
+    learner: Learner,
+    config: GradientConfig,
+    n_factors: int,
+    seed: int,
+    initial: FactorSCM | None = None,
+) -> tuple[Parameters, tuple[Configuration, ...]]:
+    """Draws a starting point for every configuration of the grid, the initial model first."""
+    grid = config.training.grid(seed)
+    share = learner.problem.objective.free_share
+    seeds = [one.seed for one in grid]
+    n_variables = len(learner.variable_names)
+    start = initial_parameters(config.model, n_variables, n_factors, seeds, share.dtype)
+    if initial is not None:
+        warm = parameters_of(initial, config.model, share.dtype)
+        start = {name: torch.cat([warm[name], value]) for name, value in start.items()}
+        grid = (grid[0]._replace(warm_up_epochs=0), *grid)
+    return {name: value.to(share.device) for name, value in start.items()}, grid
+
+
+def finish(
+    learner: Learner,
+    trained: Trained,
+    config: GradientConfig,
+    run: Run,
+    initial: FactorSCM | None = None,
+) -> tuple[FactorSCM, FitStatus]:
+    """Makes one model of trained configurations: chosen, its bad factors restarted, simplified."""
+    candidates = settle(learner, trained.parameters, run.seed)
     if config.training.feasibility is Feasibility.RELAXED and initial is None:
         at = candidates.best_trained(trained.violation)
     else:
         if initial is not None:
-            candidates = candidates.joined(_as_candidate(learner, initial, seed))
+            candidates = candidates.joined(_as_candidate(learner, initial, run.seed))
         at = candidates.best(config.tie)
     best = candidates.row(at)
     n_feasible = int((trained.violation == 0).sum())
@@ -94,21 +121,32 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     ]
     interrupted = trained.interrupted
     if learner.moments is None and config.restarts.rounds:
-        notes.append(
-            f"No restarts of factors: moments of {data.n_variables} variables are too big."
-        )
+        n_variables = len(learner.variable_names)
+        notes.append(f"No restarts of factors: moments of {n_variables} variables are too big.")
     elif config.restarts.rounds and not interrupted:
         best, restart_notes, interrupted = restart_factors(learner, best, config.restarts, run)
         notes += restart_notes
     if config.model.is_linear and not interrupted:
-        best, interrupted = _simplified(learner, best, config, seed)
+        best, interrupted = _simplified(learner, best, config, run.seed)
     status = _status(best, trained, interrupted, notes)
     dropped = best.removed_edges(0, among=~learner.problem.possible[Edge.NONE])
-    advice = (*status.advice, *_advice_on_prior(dropped), *_advice_on_scale(data))
-    status = replace(status, advice=advice)
-    scm = best.scm(0)
-    nll = scm.nll(validation.x, validation.is_intervened)
-    return FitResult(scm, status, nll, trained.history, time.monotonic() - started)
+    status = replace(status, advice=(*status.advice, *_advice_on_prior(dropped)))
+    return best.scm(0), status
+
+
+def fingerprint(
+    data: InterventionalData,
+    n_factors: int,
+    config: GradientConfig,
+    seed: int,
+    initial: FactorSCM | None = None,
+) -> str:
+    """Tells fits apart: a checkpoint of one is no use to another."""
+    known = "" if config.prior is None else config.prior.statements()
+    start = "" if initial is None else initial.factor_mechanism.uses().tolist()
+    parts = (data.fingerprint, n_factors, config.model, config.constraints, config.training)
+    text = repr((*parts, known, start, seed))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _simplified(
@@ -118,75 +156,6 @@ def _simplified(
         return simplify(learner, best, config.simplify, seed), False
     except KeyboardInterrupt:
         return best, True
-
-
-def make_learner(
-    data: InterventionalData,
-    validation: InterventionalData,
-    n_factors: int,
-    config: GradientConfig,
-    device: torch.device | str = "cpu",
-) -> Learner:
-    """Puts data and settings together into one fitting problem."""
-    possible = possible_edges(data.n_variables, n_factors, config.prior, data.layer_of).to(device)
-    layer_of = None if data.layer_of is None else torch.tensor(data.layer_of, device=device)
-    batch_size = config.training.batch_size
-    train_objective, validation_objective = (
-        make_objective(part, config.model, batch_size=batch_size, device=device)
-        for part in (data, validation)
-    )
-    constraints = Constraints(config.constraints, layer_of)
-    problem = RelaxedProblem(train_objective, constraints, possible, _sampling(config, data))
-    return Learner(
-        problem,
-        validation_objective,
-        config.model,
-        config.training,
-        config.refit,
-        config.tie,
-        _moments(data, train_objective),
-        data.variable_names,
-    )
-
-
-def _moments(data: InterventionalData, objective: Objective) -> Tensor | None:
-    """The moments restarts need: those of the objective, if it has any, or made here."""
-    if isinstance(objective, MomentObjective):
-        return objective.moments
-    if not moments_fit_in_memory(data.n_variables):
-        return None
-    return masked_moments(data).to(objective.free_share.device)
-
-
-def _sampling(config: GradientConfig, data: InterventionalData) -> Sampling:
-    """As asked for; but only moments can leave a variable out of its own prediction.
-
-    Where soft samples meet minibatches, the samples have to do it.
-    """
-    sampling = config.training.sampling
-    from_moments = config.model.is_linear and moments_fit_in_memory(data.n_variables)
-    return Sampling.EXCLUSIVE if sampling is Sampling.SOFT and not from_moments else sampling
-
-
-def _train(
-    learner: Learner,
-    config: GradientConfig,
-    n_factors: int,
-    initial: FactorSCM | None,
-    run: Run,
-) -> Trained:
-    grid = config.training.grid(run.seed)
-    dtype = learner.problem.objective.free_share.dtype
-    seeds = [one.seed for one in grid]
-    n_variables = len(learner.variable_names)
-    start = initial_parameters(config.model, n_variables, n_factors, seeds, dtype)
-    if initial is not None:
-        warm = parameters_of(initial, config.model, dtype)
-        start = {name: torch.cat([warm[name], value]) for name, value in start.items()}
-        grid = (grid[0]._replace(warm_up_epochs=0), *grid)
-    device = learner.problem.objective.free_share.device
-    start = {name: value.to(device) for name, value in start.items()}
-    return train(learner.problem, learner.validation, start, grid, config.training, run)
 
 
 def _as_candidate(learner: Learner, initial: FactorSCM, seed: int) -> Candidates:
@@ -234,20 +203,6 @@ def _advice_on_scale(data: InterventionalData) -> tuple[str, ...]:
         "Standardise the data first (data.standardised()): standard deviations go from "
         f"{spread.min():.2g} to {spread.max():.2g}, and the settings are meant for 1.",
     )
-
-
-def _fingerprint(
-    data: InterventionalData,
-    n_factors: int,
-    config: GradientConfig,
-    initial: FactorSCM | None,
-    seed: int,
-) -> str:
-    known = "" if config.prior is None else config.prior.statements()
-    start = "" if initial is None else initial.factor_mechanism.uses().tolist()
-    parts = (data.fingerprint, n_factors, config.model, config.constraints, config.training)
-    text = repr((*parts, known, start, seed))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check(data: InterventionalData, n_factors: int, initial: FactorSCM | None) -> None:

@@ -81,7 +81,10 @@ def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig
         model=model,
         constraints=ConstraintSettings(sparsity_tolerance=min(1.0, 0.15 + 2 / n_variables)),
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
-        restarts=RestartSettings(patience=2 if n_variables <= SMALL else 4),
+        refit=RefitSettings(steps=300 if model.is_linear else 600),
+        restarts=RestartSettings(
+            patience=2 if n_variables <= SMALL else 4, min_gain=0.02 if model.is_linear else 0.001
+        ),
     )
 
 

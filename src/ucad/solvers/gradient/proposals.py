@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ucad.errors import InvalidInputError
 from ucad.scm import VARIANCE_FLOOR
-from ucad.solvers.gradient.bases import Base, moments_of, without_each
+from ucad.solvers.gradient.attachment import moments_of
+from ucad.solvers.gradient.bases import Base, without_each
 from ucad.solvers.gradient.candidates import Candidates, Learner
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.relaxed_graph import Edge
@@ -21,7 +22,7 @@ __all__ = ["RestartSettings", "propose"]
 
 ELSEWHERE_LOGIT = 1.5
 CLIP = 3.0
-MIN_WORTH = 0.05
+PARENT_WORTH = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ class RestartSettings:
         learning_rate: of a proposal.
         penalty_growth: of a proposal.
         max_parents: of a new factor.
-        min_gain: log-likelihood per sample that another parent must bring.
+        min_gain: log-likelihood per sample that another parent, or polynomial of one, must bring.
     """
 
     rounds: int = 12
@@ -45,7 +46,7 @@ class RestartSettings:
     epochs: int = 120
     learning_rate: float = 3e-2
     penalty_growth: float = 1.05
-    max_parents: int = 8
+    max_parents: int = 12
     min_gain: float = 0.02
 
     def __post_init__(self) -> None:
@@ -81,7 +82,7 @@ def propose(
     pairs = [
         (base.nll - gain, at, children)
         for at, base in enumerate(bases)
-        for children, gain in _groups_to_explain(base, regressions, learner)
+        for children, gain in _groups_to_explain(base, regressions, learner, settings.min_gain)
     ]
     in_line = sorted(pairs)[skip : skip + settings.proposals - 1]
     if skip and not in_line:
@@ -92,19 +93,19 @@ def propose(
 
 
 def _groups_to_explain(
-    base: Base, regressions: SparseRegressions, learner: Learner
+    base: Base, regressions: SparseRegressions, learner: Learner, min_gain: float
 ) -> list[tuple[list[int], float]]:
     """Variables that a new factor could explain, in groups with the same parents, and their gain.
 
-    A parent costs `MIN_WORTH`: a variable with two factors needs the parents of both, and one with
-    a single factor is the better start.
+    A parent costs `PARENT_WORTH` times the least gain: a variable with two factors needs the
+    parents of both, and one with a single factor is the better start.
     """
     floor = VARIANCE_FLOOR
     share = learner.problem.objective.free_share.double()
     now = base.residual_variance.double()
-    support = regressions.coefficients != 0
+    support = _parents(regressions)
     rise = 0.5 * ((now + floor) / (regressions.variance + floor)).log()
-    gain = share * (rise - MIN_WORTH * support.sum(dim=1))
+    gain = share * (rise - PARENT_WORTH * min_gain * support.sum(dim=1))
     groups: dict[tuple[bool, ...], list[int]] = {}
     for j in gain.argsort(descending=True).tolist():
         if float(gain[j]) > 0 and bool(support[j].any()):
@@ -124,12 +125,20 @@ def _proposal(
     coefficients = regressions.coefficients[anchor]
     logits[:, :, factor] = 0
     logits[Edge.NONE, :, factor] = ELSEWHERE_LOGIT
-    for edge, members in ((Edge.PARENT, coefficients != 0), (Edge.CHILD, children)):
+    parents = _parents(regressions)[anchor]
+    for edge, members in ((Edge.PARENT, parents), (Edge.CHILD, children)):
         logits[:, members, factor] = 0
         logits[edge, members, factor] = EDGE_LOGIT
     own["logits"] = logits[None]
     _grow_mechanism(own, factor, anchor, coefficients, seed)
     return own
+
+
+def _parents(regressions: SparseRegressions) -> Bool[Tensor, "targets variables"]:
+    """Which variables a regression takes, be it as they are or by a polynomial of theirs."""
+    taken = regressions.coefficients != 0
+    n = len(taken)
+    return taken.reshape(n, -1, n).any(dim=1)
 
 
 def _tentative(
@@ -162,8 +171,8 @@ def _grow_mechanism(
 
 
 def _possible_parents(learner: Learner) -> Bool[Tensor, "targets features"]:
-    """Which variables may feed a factor that makes a given one: others, of earlier layers."""
-    moments = moments_of(learner)
-    allowed = ~torch.eye(len(moments), dtype=torch.bool, device=moments.device)
-    layer_of = learner.problem.constraints.layer_of
-    return allowed if layer_of is None else allowed & (layer_of[None, :] < layer_of[:, None])
+    """Which variables, and polynomials of them, may feed a factor that makes a given one."""
+    n_features = moments_of(learner).shape[1] - 1
+    may_cause = learner.may_cause
+    assert may_cause is not None, "restarts need to know who may cause whom"
+    return may_cause.T.repeat(1, n_features // len(may_cause))

@@ -1,7 +1,8 @@
 """Restarts of dead or duplicate factors: drop the least useful one, grow another where it counts.
 
 The paper's learner ends with factors that explain nothing in a fifth to a third of all cases. A
-restart is a proposal like any other: trained, refitted, and kept only if the validation NLL falls.
+restart is a proposal like any other: refitted, and kept only if the validation NLL falls. If no
+proposal helps as it is, all are trained on with their neighbours' edges free.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from ucad.solvers.gradient.attachment import reattached
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
 from ucad.solvers.gradient.epoch import Configuration
 from ucad.solvers.gradient.mechanisms import Parameters
@@ -41,17 +43,27 @@ def restart_factors(
             offers = propose(learner, best, settings, skip, this.seed)
             if offers is None or failures == settings.patience:
                 break
-            trained = _train(learner, offers, settings, this)
-            tried += len(trained["logits"])
-            joined = best.joined(settle(learner, trained, this.seed))
-            at = joined.best(learner.tie)
-            failures = 0 if at else failures + 1
-            accepted += at > 0
-            best = joined.row(at)
+            tried += len(offers["logits"])
+            linear = learner.model.is_linear
+            as_is = reattached(learner, offers, settings.min_gain) if linear else offers
+            better = _better(learner, best, settle(learner, as_is, this.seed))
+            if better is None:
+                trained = _train(learner, offers, settings, this)
+                better = _better(learner, best, settle(learner, trained, this.seed))
+            failures = failures + 1 if better is None else 0
+            accepted += better is not None
+            best = best if better is None else better
     except KeyboardInterrupt:
         interrupted = True
     note = f"{accepted} of {tried} proposals to replace a factor were kept."
     return Restarted(best, (note,), interrupted)
+
+
+def _better(learner: Learner, best: Candidates, offered: Candidates) -> Candidates | None:
+    """The best of what is offered, if it is better than what there was."""
+    joined = best.joined(offered)
+    at = joined.best(learner.tie)
+    return joined.row(at) if at else None
 
 
 def _train(learner: Learner, offers: Parameters, settings: RestartSettings, run: Run) -> Parameters:

@@ -15,7 +15,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from ucad.errors import InvalidInputError
-from ucad.solvers.gradient.bases import possible_children
+from ucad.solvers.gradient.attachment import possible_children
 from ucad.solvers.gradient.candidates import Candidates, Learner, settle
 from ucad.solvers.gradient.warm_start import graph_logits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -121,17 +121,24 @@ class _Loop:
         if not len(state.rows):
             return
         parameters = self.layout.views(state.values)
+        validation = self.validation.of_rows(state.rows)
         with torch.no_grad():
             if self.settings.feasibility is Feasibility.DISCRETE:
                 graph = self.problem.discrete_graph(parameters, self.settings.confidence)
             else:
                 graph = self.problem.expected_graph(parameters)
             violations = self.problem.constraints.violations(graph, parameters)
-            variance = self.validation.residual_variance(parameters, graph)
-        nll = profile_nll(variance, self.validation.free_share, self.validation.variance_floor)
+            variance = validation.residual_variance(parameters, graph)
+        nll = profile_nll(variance, validation.free_share, validation.variance_floor)
         missed = violations.where(violations > self.settings.slack, 0).sum(dim=1)
         look = Look(state.values, nll, missed)
         state.best.update(state.rows, look, state.epoch, self.settings.least_gain)
+
+    def _problem_of(self, state: TrainingState) -> RelaxedProblem:
+        """The problem of the configurations still in training."""
+        whole = self.problem.objective
+        own = whole.of_rows(state.rows)
+        return self.problem if own is whole else replace(self.problem, objective=own)
 
     def _epoch(self) -> Epoch:
         if self.settings.driver is Driver.BATCHED:
@@ -144,7 +151,8 @@ class _Loop:
         self, epoch: Epoch, state: TrainingState, before: TrainingState, generator: torch.Generator
     ) -> bool:
         """Trains, looks if a look is due, and lets go who is done; returns whether it looked."""
-        nll = epoch(state, self.problem, self.layout, self.settings, generator)
+        problem = self._problem_of(state)
+        nll = epoch(state, problem, self.layout, self.settings, generator)
         state.epoch += 1
         state.noise = generator.get_state()
         broken = ~(state.values.isfinite().all(dim=1) & nll.isfinite())
