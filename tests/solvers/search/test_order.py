@@ -50,7 +50,7 @@ def test_known_ancestors_come_first():
 def test_true_parents_precede_their_children_in_a_clamped_problem():
     from ucad.solvers.search.causes import find_causes
     from ucad.solvers.search.screening import ScreeningConfig
-    from ucad.solvers.search.solver import SearchConfig
+    from ucad.solvers.search.settings import SearchConfig
 
     problem = paper_problem("b", "16-3", seed=0)
     settings = SearchConfig().settings(problem.train.n_samples, seed=0)

@@ -105,6 +105,12 @@ def test_an_interrupted_search_returns_the_best_model_so_far(linear):
     assert result.scm.graph.Q.any()
 
 
+def test_an_order_that_misplaces_what_nobody_clamps_costs_no_factor():
+    problem = paper_problem("b", "64-6", seed=12)  # found with ancestors alone, not with an order
+    learned = fit_search(problem.train, 6).scm.state_map(problem.test.x).numpy()
+    assert mean_correlation(learned, problem.factors).values.min() > 0.999
+
+
 def test_interrupted_at_once_there_is_still_a_model(linear):
     def interrupt(event):
         raise KeyboardInterrupt

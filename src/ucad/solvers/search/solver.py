@@ -39,13 +39,13 @@ from ucad.solvers.search.refinement import (
     same_graph,
 )
 from ucad.solvers.search.requirements import check_input
-from ucad.solvers.search.settings import Mechanisms, SearchConfig
+from ucad.solvers.search.settings import SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.search.turn import turn
 from ucad.solvers.search.unfold import unfold
 from ucad.solvers.status import FitResult
 
-__all__ = ["Mechanisms", "SearchConfig", "fit_search", "score_structure"]
+__all__ = ["SearchRun", "fit_search"]
 
 N_WEAK = 16
 
@@ -99,39 +99,6 @@ def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say ab
         fit_status(data, best.model, best.causes, interrupted=runs[-1].interrupted),
         scm.nll(held_out.x, held_out.is_intervened),
         tuple(row for run in runs for row in run.trace),
-        time.monotonic() - started,
-    )
-
-
-def score_structure(
-    data: InterventionalData,
-    graph: FactorGraph,
-    *,
-    config: SearchConfig | None = None,
-    validation: InterventionalData | None = None,
-    seed: int = 0,
-) -> FitResult:
-    """The ceiling: the same refinement, started from a given graph.
-
-    If its score (the last row of the history) is above that of a search, the search is at fault;
-    if it is below, the data do not tell.
-    """
-    started = time.monotonic()
-    config = (SearchConfig() if config is None else config).classes()[-1]
-    settings = config.settings(data.n_samples, seed)
-    model = model_of_graph(data, graph, settings)
-    final = config.final(settings)
-    if settings.variable_fit.hidden:
-        model = unfold(data, model, settings, final)
-    model = polish(data, model, final, 2 * config.n_polish)
-    held_out = data if validation is None else validation
-    scm = as_scm(model, data)
-    trace: tuple[Row, ...] = ({"stage": "given graph", "score": model.score},)
-    return FitResult(
-        scm,
-        fit_status(data, model, None, interrupted=False),
-        scm.nll(held_out.x, held_out.is_intervened),
-        trace,
         time.monotonic() - started,
     )
 
