@@ -29,7 +29,7 @@ NEIGHBOURS = 8
 
 
 def measure(n_variables: int, layered: bool) -> tuple[int, float, float, float]:
-    """Returns the number of factors, the seconds, the MCC and the peak memory in GiB."""
+    """Returns the number of factors, CPU seconds, the MCC and the peak memory in GiB."""
     rng = np.random.default_rng(0)
     n_factors = max(3, n_variables // 50)
     quarter = n_variables // 4
@@ -44,9 +44,9 @@ def measure(n_variables: int, layered: bool) -> tuple[int, float, float, float]:
     targets = random_targets(n_variables, n_variables, rng)
     regime = np.arange(N_SAMPLES) % len(targets)
     data = simulate(scm, targets, regime, 0, layer_of=recipe.layer_of).standardised()
-    started = time.monotonic()
+    started = time.process_time()
     found = fit_search(data, n_factors)
-    seconds = time.monotonic() - started
+    seconds = time.process_time() - started
     scaling = data.scaling
     assert scaling is not None
     true = scm.in_standard_units(scaling).state_map(data.x).numpy()

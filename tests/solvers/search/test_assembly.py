@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ucad.data import InterventionalData
+from ucad.solvers.search import SearchConfig
 from ucad.solvers.search.assembly import assemble, build_assembly, escape
 from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.functions import Function, unit_variance
-from ucad.solvers.search.solver import SearchConfig
 
 
 @pytest.fixture

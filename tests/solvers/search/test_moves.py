@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ucad.simulate import paper_problem
+from ucad.solvers.search import Mechanisms, SearchConfig
 from ucad.solvers.search.disentangle import disentangle, remainder
 from ucad.solvers.search.functions import Function, unit_variance
 from ucad.solvers.search.reanchor import reanchor
 from ucad.solvers.search.refinement import fit_variables
-from ucad.solvers.search.solver import Mechanisms, SearchConfig
 from ucad.solvers.search.turn import turn
 
 SETTINGS = SearchConfig().settings(2000, seed=0)

@@ -50,11 +50,11 @@ def test_known_ancestors_come_first():
 def test_true_parents_precede_their_children_in_a_clamped_problem():
     from ucad.solvers.search.causes import find_causes
     from ucad.solvers.search.screening import ScreeningConfig
-    from ucad.solvers.search.solver import SearchConfig
+    from ucad.solvers.search.settings import SearchConfig
 
     problem = paper_problem("b", "16-3", seed=0)
     settings = SearchConfig().settings(problem.train.n_samples, seed=0)
-    causes = find_causes(problem.train, settings, ScreeningConfig(), OrderConfig(), seed=0)
+    *_, causes = find_causes(problem.train, settings, ScreeningConfig(), OrderConfig(), seed=0)
     A = problem.scm.graph.variable_adjacency
     assert causes.position is not None
     assert (causes.position[:, None] < causes.position[None, :])[A].all()

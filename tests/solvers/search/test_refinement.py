@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ucad.simulate import paper_problem
+from ucad.solvers.search import Mechanisms, SearchConfig
 from ucad.solvers.search.export import as_scm, parameter_count
 from ucad.solvers.search.functions import Function
 from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.refinement import fit_variables, polish, pseudo_target
-from ucad.solvers.search.solver import Mechanisms, SearchConfig
 from ucad.solvers.search.start import model_of_graph
 
 

@@ -105,6 +105,12 @@ def test_an_interrupted_search_returns_the_best_model_so_far(linear):
     assert result.scm.graph.Q.any()
 
 
+def test_an_order_that_misplaces_what_nobody_clamps_costs_no_factor():
+    problem = paper_problem("b", "64-6", seed=12)  # found with ancestors alone, not with an order
+    learned = fit_search(problem.train, 6).scm.state_map(problem.test.x).numpy()
+    assert mean_correlation(learned, problem.factors).values.min() > 0.999
+
+
 def test_interrupted_at_once_there_is_still_a_model(linear):
     def interrupt(event):
         raise KeyboardInterrupt
@@ -162,7 +168,7 @@ def test_a_true_edge_that_is_forbidden_is_not_found(setting):
     assert not (result.scm.graph.Q & parent).any()
     assert not (result.scm.graph.R & child).any()
     scores = [row["score"] for row in result.history]
-    assert scores == sorted(scores)  # barred from the start: nothing is taken away at the end
+    assert scores[-1] == scores[-2]  # barred from the start: nothing is taken away at the end
 
 
 def test_a_forbidden_direction_is_not_chosen_where_the_data_do_not_tell():

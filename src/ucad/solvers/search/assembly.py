@@ -39,7 +39,6 @@ class Assembly:
         functions: the candidates, each of unit variance.
         values: their values, one column each.
         book: the scores of variables given functions of the candidates' values.
-        n_functions: how many such functions each candidate has.
         parents: the variables each candidate looks at.
         barred: variables that cannot be children of a candidate, whatever the order.
         rank: how late a candidate comes in a known causal order, or None if no order is known.
@@ -48,16 +47,19 @@ class Assembly:
     functions: tuple[Function, ...]
     values: Float[np.ndarray, "samples candidates"]
     book: ScoreBook
-    n_functions: int
     parents: Bool[np.ndarray, "variables candidates"]
     barred: Bool[np.ndarray, "variables candidates"]
-    rank: Float[np.ndarray, " candidates"] | None
+    rank: Int[np.ndarray, " candidates"] | None
+
+    @property
+    def n_functions(self) -> int:
+        """How many functions of a candidate a variable may use."""
+        return self.book.width
 
     @cached_property
     def explainable(self) -> Int[np.ndarray, " some"]:
         """The variables that some candidate helps to predict."""
-        everything = np.repeat(~self.barred, self.n_functions, axis=1)
-        found = self.book.select(np.arange(len(everything)), everything)
+        found = self.book.select(np.arange(len(self.barred)), ~self.barred)
         return np.flatnonzero(np.any(found.selected, axis=1))
 
     def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
@@ -77,15 +79,14 @@ class Assembly:
         """The scores of many ordered choices, all new regressions in one batch."""
         some = self.explainable
         may = np.stack([self.allowed(order)[some] for order in orders])
-        wide = np.repeat(may.reshape(-1, may.shape[2]), self.n_functions, axis=1)
-        each = self.book.scores(np.tile(some, len(orders)), wide)
+        each = self.book.scores(np.tile(some, len(orders)), may.reshape(-1, may.shape[2]))
         edges = [self.parents[:, order].sum() for order in orders]
         total: Float[np.ndarray, " orders"] = each.reshape(len(orders), -1).sum(axis=1)
         return total - self.book.penalty * np.array(edges)
 
     def children(self, order: Order) -> Selection:
         """The regressions of all variables on the chosen factors."""
-        may = np.repeat(self.allowed(order), self.n_functions, axis=1)
+        may = self.allowed(order)
         return self.book.select(np.arange(len(may)), may)
 
     def insertions(self, order: Order, candidate: int) -> list[Order]:
@@ -131,19 +132,13 @@ def build_assembly(
     parents = np.zeros((n_variables, n_candidates), dtype=bool)
     for c, function in enumerate(functions):
         parents[function.parents, c] = True
-    barred = causes.no_children(parents)
-    rank = None
-    if causes.position is not None:
-        rank = np.array([causes.position[f.parents].max(initial=-1) for f in functions], float)
-        barred |= causes.position[:, None] <= rank[None, :]
     return Assembly(
         functions=tuple(functions),
         values=values,
-        book=ScoreBook(moments, settings.penalty),
-        n_functions=features.shape[2],
+        book=ScoreBook(moments, settings.penalty, width=features.shape[2]),
         parents=parents,
-        barred=barred,
-        rank=rank,
+        barred=causes.no_children(parents),
+        rank=None if causes.position is None else causes.rank(parents),
     )
 
 

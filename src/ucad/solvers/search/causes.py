@@ -47,11 +47,22 @@ class Causes:
     ) -> Bool[np.ndarray, "variables factors"]:
         """Variables that cannot be children of a factor with these parents.
 
-        Those parents, their known ancestors, and what prior knowledge forbids.
+        Those parents, their known ancestors, what does not come after them in a known order, and
+        what prior knowledge forbids.
         """
         wide = self.ancestors.astype(np.float32) @ parents.astype(np.float32)
         barred: Bool[np.ndarray, "variables factors"] = parents | (wide > 0)
+        if self.position is not None:
+            barred |= self.position[:, None] <= self.rank(parents)[None, :]
         return barred if self.prior is None else barred | ~self.prior.children(parents)
+
+    def rank(self, parents: Bool[np.ndarray, "variables factors"]) -> Int[np.ndarray, " factors"]:
+        """How late a factor with these parents comes in the known order."""
+        assert self.position is not None
+        rank: Int[np.ndarray, " factors"] = np.where(parents, self.position[:, None], -1).max(
+            axis=0
+        )
+        return rank
 
 
 def find_causes(
@@ -61,8 +72,12 @@ def find_causes(
     ordering: OrderConfig,
     seed: int,
     prior: Possibilities | None = None,
-) -> Causes:
-    """Uses the layers if there are any; else the interventions; else, or if linear, an order."""
+) -> list[Causes]:
+    """Uses the layers if there are any; else the interventions; else an order of the variables.
+
+    Where mechanisms are linear both the interventions alone and an order may do better, so there
+    are two answers to try.
+    """
     nonlinear, floor = settings.nonlinear, settings.floor
     never = ~np.any(data.is_intervened, axis=0)
     nobody = np.zeros((data.n_variables, data.n_variables), dtype=bool)
@@ -70,17 +85,21 @@ def find_causes(
     if data.layer_of is not None:
         position = np.asarray(data.layer_of)
         may_cause = _promising(data, pairs & (position[:, None] < position[None, :]), floor)
-        return Causes(may_cause, nobody, position, never, prior)
+        return [Causes(may_cause, nobody, position, never, prior)]
     evidence, ancestors = np.zeros(nobody.shape), nobody
     if not never.all():
         evidence, ancestors = screen(data.x, data.is_intervened, screening, nonlinear=nonlinear)
     if prior is not None and prior.known.any():
         ancestors = _with_known(ancestors, prior.known)
     possible = pairs & ~ancestors.T & ~np.eye(data.n_variables, dtype=bool)
-    if nonlinear and not never.all():
+    answers = []
+    if not never.all():
         seen = (evidence > WEAK_EVIDENCE) | _untested(data)
         seen |= nobody if prior is None else prior.known
-        return Causes(_promising(data, seen & possible, floor), ancestors, None, never, prior)
+        may_cause = _promising(data, seen & possible, floor)
+        answers.append(Causes(may_cause, ancestors, None, never, prior))
+        if nonlinear:
+            return answers
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
     moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
@@ -88,7 +107,7 @@ def find_causes(
         ScoreBook(moments, settings.penalty, blur=floor), ancestors, ordering, seed
     )
     may_cause &= position[:, None] < position[None, :]
-    return Causes(may_cause, ancestors, position, never, prior)
+    return [*answers, Causes(may_cause, ancestors, position, never, prior)]
 
 
 def _with_known(ancestors: BooleanMatrix, known: BooleanMatrix) -> BooleanMatrix:

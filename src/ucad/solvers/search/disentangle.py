@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,6 +18,7 @@ from ucad.solvers.search.settings import FitSettings
 __all__ = ["disentangle", "remainder"]
 
 N_BACKFITS = 3
+N_STEPS = 10
 
 
 def disentangle(data: InterventionalData, model: Model, settings: FitSettings) -> Model:
@@ -57,10 +59,11 @@ def remainder(
     """
     fitted: Function | None = None
     rest = mixed
+    rough = replace(settings.factor_fit, n_steps=N_STEPS)
     for _ in range(N_BACKFITS):
         share = float(rest @ other / (other @ other))
         regression = Regression(mixed - share * other, np.ones(len(mixed)))
-        fitted = fit_function(data.x, own, regression, settings.factor_fit, start=fitted)
+        fitted = fit_function(data.x, own, regression, rough, start=fitted)
         rest = mixed - fitted.values(data.x)
     assert fitted is not None
     return unit_variance(fitted, data.x)

@@ -25,6 +25,7 @@ __all__ = [
 
 
 TOLERANCE = 1e-3
+LEAST_DAMPING = 1e-7
 SAME = 0.999
 
 
@@ -164,6 +165,7 @@ def fit_function(
         init = _restart(start, parents)
     else:
         init = _random_start(u, y, w, config)
+    u, y, w = u.astype(np.float32), y.astype(np.float32), w.astype(np.float32)
     w1, b1, w2, b2 = _levenberg_marquardt(init, u, y, w, config)
     return Function(parents, w1, b1, w2, float(b2[0]))
 
@@ -213,15 +215,18 @@ def _levenberg_marquardt(
     w: Float[np.ndarray, " samples"],
     config: FunctionConfig,
 ) -> _Weights:
-    """Damped Gauss–Newton; the damping falls after a step that helps and rises after one not."""
+    """Damped Gauss–Newton; the damping falls after a step that helps and rises after one not.
+
+    Samples are in single precision, which takes half the time; weights and solutions are not.
+    """
     at, damping = start, 1e-2
     flat = np.concatenate([part.ravel() for part in at])
     hidden, residual = _residual(at, u, y, w)
     loss = _loss(residual, flat, config)
     for _ in range(config.n_steps):
         jacobian = _jacobian(at, hidden, u, w)
-        gram = jacobian.T @ jacobian / len(u)
-        slope = jacobian.T @ residual / len(u) - config.ridge * flat
+        gram = (jacobian.T @ jacobian).astype(np.float64) / len(u)
+        slope = (jacobian.T @ residual).astype(np.float64) / len(u) - config.ridge * flat
         before = loss
         while damping < 1e6:
             damped = gram.copy()
@@ -232,7 +237,8 @@ def _levenberg_marquardt(
             trial_loss = _loss(trial_residual, trial_flat, config)
             if trial_loss < loss:
                 at, flat, loss = trial, trial_flat, trial_loss
-                hidden, residual, damping = trial_hidden, trial_residual, max(damping / 3, 1e-8)
+                hidden, residual = trial_hidden, trial_residual
+                damping = max(damping / 3, LEAST_DAMPING)
                 break
             damping *= 4
         if before - loss < TOLERANCE * (loss + config.floor / 10):
@@ -246,8 +252,9 @@ def _residual(
     y: Float[np.ndarray, " samples"],
     w: Float[np.ndarray, " samples"],
 ) -> tuple[Float[np.ndarray, "samples hidden"], Float[np.ndarray, " samples"]]:
-    hidden = tanh(u @ at.w1.T + at.b1)
-    return hidden, w * (y - hidden @ at.w2 - at.b2)
+    w1, b1, w2, b2 = (part.astype(u.dtype) for part in at)
+    hidden = tanh(u @ w1.T + b1)
+    return hidden, w * (y - hidden @ w2 - b2)
 
 
 def _jacobian(
@@ -256,7 +263,7 @@ def _jacobian(
     u: Float[np.ndarray, "samples inputs"],
     w: Float[np.ndarray, " samples"],
 ) -> Float[np.ndarray, "samples weights"]:
-    slope = (1 - hidden**2) * at.w2 * w[:, None]
+    slope = (1 - hidden**2) * at.w2.astype(u.dtype) * w[:, None]
     by_input = (slope[:, :, None] * u[:, None, :]).reshape(len(u), -1)
     return np.concatenate([by_input, slope, hidden * w[:, None], w[:, None]], axis=1)
 

@@ -47,7 +47,8 @@ def fit_together(
     if len(rows) > config.n_samples:
         rows = np.linspace(0, len(rows) - 1, config.n_samples).astype(np.int64)
     its = np.array([j for j, _ in children])
-    problem = _Problem(data.x[rows], z[rows], k, its, ~data.is_intervened[np.ix_(rows, its)])
+    x, state = data.x[rows].astype(np.float32), z[rows].astype(np.float32)
+    problem = _Problem(x, state, k, its, ~data.is_intervened[np.ix_(rows, its)])
     functions = [factor, *(g for _, g in children)]
     fitted = _levenberg_marquardt(problem, functions, config)
     return _standardised(data.x, k, fitted[0], fitted[1:])
@@ -76,7 +77,7 @@ class _Problem:
         self,
         functions: Sequence[Function],
         residuals: Float[np.ndarray, "samples children"],
-        precision: Float[np.ndarray, " children"],
+        precision: list[float],
     ) -> tuple[Float[np.ndarray, "weights weights"], Float[np.ndarray, " weights"]]:
         """Σ_j p_j J_jᵀ J_j / N and Σ_j p_j J_jᵀ e_j / N, weights of f first, then of each g_j."""
         z = self.state(functions[0])
@@ -85,15 +86,15 @@ class _Problem:
         ends = np.cumsum(sizes)
         gram, slope = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
         first = slice(0, sizes[0])
-        weight, pull = np.zeros(len(z)), np.zeros(len(z))
+        weight, pull = np.zeros((2, len(z)), dtype=z.dtype)
         for at, g in enumerate(functions[1:]):
             some = slice(ends[at], ends[at + 1])
             through = self._slope(g, z) * self.free[:, at]
-            theirs = _jacobian(g, z) * (self.free[:, at] * precision[at])[:, None]
-            gram[some, some] = theirs.T @ theirs / precision[at]
-            gram[first, some] = own.T @ (theirs * through[:, None])
+            theirs = _jacobian(g, z) * self.free[:, at, None]
+            gram[some, some] = precision[at] * (theirs.T @ theirs)
+            gram[first, some] = precision[at] * (own.T @ (theirs * through[:, None]))
             gram[some, first] = gram[first, some].T
-            slope[some] = theirs.T @ residuals[:, at]
+            slope[some] = precision[at] * (theirs.T @ residuals[:, at])
             weight += precision[at] * through**2
             pull += precision[at] * through * residuals[:, at]
         gram[first, first] = (own * weight[:, None]).T @ own
@@ -108,7 +109,7 @@ class _Problem:
 def _jacobian(function: Function, x: VariableSamples) -> Float[np.ndarray, "samples weights"]:
     """∂f/∂(w1, b1, w2, b2) at every sample, in that order."""
     u = x[:, function.parents]
-    one = np.ones((len(x), 1))
+    one = np.ones((len(x), 1), dtype=x.dtype)
     if function.w1 is None:
         return np.concatenate([u, one], axis=1)
     hidden = tanh(u @ function.w1.T + function.b1)
@@ -118,10 +119,12 @@ def _jacobian(function: Function, x: VariableSamples) -> Float[np.ndarray, "samp
 
 
 def _levenberg_marquardt(
-    problem: _Problem, functions: list[Function], config: FunctionConfig
+    problem: _Problem, start: list[Function], config: FunctionConfig
 ) -> list[Function]:
+    """Samples and functions of them are in single precision; weights and solutions are not."""
     damping = 1e-2
-    flat = np.concatenate([_flat(f) for f in functions])
+    flat = np.concatenate([_flat(f) for f in start])
+    functions = _unflatten(flat.astype(np.float32), start)
     residuals = problem.residuals(functions)
     loss, precision = _loss(problem, residuals, flat, config)
     for _ in range(config.n_steps):
@@ -132,7 +135,7 @@ def _levenberg_marquardt(
             damped = gram.copy()
             damped[np.diag_indices_from(damped)] += damping + config.ridge
             trial_flat = flat + np.linalg.solve(damped, slope)
-            trial = _unflatten(trial_flat, functions)
+            trial = _unflatten(trial_flat.astype(np.float32), start)
             trial_residuals = problem.residuals(trial)
             trial_loss, trial_precision = _loss(problem, trial_residuals, trial_flat, config)
             if trial_loss < loss:
@@ -142,7 +145,7 @@ def _levenberg_marquardt(
             damping *= 4
         if before - loss < TOLERANCE:
             break
-    return functions
+    return _unflatten(flat, start)
 
 
 def _loss(
@@ -150,12 +153,13 @@ def _loss(
     residuals: Float[np.ndarray, "samples children"],
     flat: Float[np.ndarray, " weights"],
     config: FunctionConfig,
-) -> tuple[float, Float[np.ndarray, " children"]]:
+) -> tuple[float, list[float]]:
     """Nats per sample, with weight decay, and the precision of every child."""
     counts = problem.free.sum(axis=0)
-    errors = (residuals**2).sum(axis=0) / np.maximum(counts, 1) + config.floor
+    squares = (residuals**2).sum(axis=0, dtype=np.float64)
+    errors = squares / np.maximum(counts, 1) + config.floor
     nats = float((counts * np.log(errors)).sum() / len(residuals))
-    return nats / 2 + config.ridge / 2 * float(flat @ flat), 1.0 / errors
+    return nats / 2 + config.ridge / 2 * float(flat @ flat), (1.0 / errors).tolist()
 
 
 def _standardised(

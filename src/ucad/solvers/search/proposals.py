@@ -79,7 +79,15 @@ class Proposer:
         for k in range(len(order)):
             yield from self._pooled(assembly, order, k, children, residual)
         yield from self._disentangled(assembly, order)
-        yield from self._missing(residual, len(order))
+        yield from self.missing(residual, len(order))
+
+    def missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
+        """What is left of those variables of which low-level parents predict most that is left."""
+        sets, gains = self._parent_sets(self.causes.may_cause, residual)
+        for j in np.argsort(-gains, kind="stable")[:n_proposals]:
+            if len(sets[j]):
+                allowed = np.flatnonzero(self.causes.may_cause[:, j])
+                yield from self._factors_of(residual[:, j], sets[j], allowed, int(j))
 
     def _known_anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of children the prior gives to one factor, with its required parents."""
@@ -242,8 +250,8 @@ class Proposer:
         width = features.shape[2]
         both = np.concatenate([features.reshape(len(target), -1), target[:, None]], axis=1)
         share = weights / weights.sum()
-        both = both - share @ both
-        gram = (both * share[:, None]).T @ both
+        both = ((both - share @ both) * np.sqrt(share)[:, None]).astype(np.float32)
+        gram = (both.T @ both).astype(np.float64)
         gram[np.diag_indices_from(gram)] += self.settings.floor
         count = np.array([float((weights > 0).sum())])
         everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
@@ -265,14 +273,6 @@ class Proposer:
                     self.tried.add(pair)
                     z, taken = assembly.values[:, k], assembly.values[:, other]
                     yield remainder(self.data, z, taken, own, self.settings)
-
-    def _missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
-        """What is left of those variables of which low-level parents predict most that is left."""
-        sets, gains = self._parent_sets(self.causes.may_cause, residual)
-        for j in np.argsort(-gains, kind="stable")[:n_proposals]:
-            if len(sets[j]):
-                allowed = np.flatnonzero(self.causes.may_cause[:, j])
-                yield from self._factors_of(residual[:, j], sets[j], allowed, int(j))
 
 
 def _additive(

@@ -91,24 +91,29 @@ def unexplained(data: InterventionalData, model: Model) -> VariableSamples:
     return np.where(data.is_intervened, 0.0, left)
 
 
-def gains_of(
+def gains_of(  # noqa: PLR0913  (one candidate against all that is known)
     data: InterventionalData,
     spare: Model,
     k: int,
     function: Function,
     left: VariableSamples,
     settings: FitSettings,
+    *,
+    least: float = 0.0,
 ) -> Float[np.ndarray, " variables"]:
-    """What each variable would gain if a function took the free place k; 0 for a cycle."""
+    """What each variable would gain, less an edge, if a function took the free place k.
+
+    `least` stands for gains below it and for children that would close a cycle.
+    """
     counts = (~data.is_intervened).sum(axis=0)
-    gains = _gains(function.values(data.x), left, counts, spare, settings)
+    gains = np.maximum(_gains(function.values(data.x), left, counts, spare, settings), least)
     Q, R = spare.Q.copy(), spare.R.copy()
     Q[function.parents, k] = True
-    gains[Q[:, k]] = 0.0
-    for j in np.flatnonzero(gains):
+    gains[Q[:, k]] = least
+    for j in np.argsort(-gains, kind="stable")[: int((gains > least).sum())]:
         R[j, k] = True
         if not _is_acyclic(Q, R):
-            R[j, k], gains[j] = False, 0.0
+            R[j, k], gains[j] = False, least
     return gains
 
 
@@ -119,14 +124,14 @@ def _gains(
     spare: Model,
     settings: FitSettings,
 ) -> Float[np.ndarray, " variables"]:
-    """Nats that functions of one candidate explain of each residual; 0 below an edge's price."""
+    """Nats that functions of one candidate explain of each residual, less the price of an edge."""
     nonlinear = settings.variable_fit.hidden > 0
     features = additive_features(values[:, None], nonlinear)[:, 0]
     design = np.column_stack([features, np.ones(len(values))])
     explained = ((design @ np.linalg.lstsq(design, left, rcond=None)[0]) ** 2).sum(axis=0)
     share = explained / (counts * (spare.errors + settings.floor))
-    nats = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9)) - settings.penalty
-    return np.maximum(nats, 0.0)
+    nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
+    return nats - settings.penalty
 
 
 def occupy(

@@ -87,19 +87,22 @@ class ScoreBook:
         moments: the candidates of every target and their moments.
         penalty: the price of a feature.
         blur: the noise with which features are thought to be measured.
+        width: how many features in a row are allowed or not together: functions of one candidate.
     """
 
     moments: LocalMoments
     penalty: float
     blur: float = 0.0
+    width: int = 1
     known: dict[tuple[int, bytes], float] = field(default_factory=dict)
 
     def scores(
-        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems k"]
+        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems candidates"]
     ) -> Float[np.ndarray, " problems"]:
         """Returns the score of target `which[b]` given the candidates `allowed[b]`."""
         packed = np.packbits(allowed, axis=1)
-        keys = [(j, row.tobytes()) for j, row in zip(which.tolist(), packed, strict=True)]
+        size, together = packed.shape[1], packed.tobytes()
+        keys = [(j, together[b * size : (b + 1) * size]) for b, j in enumerate(which.tolist())]
         new = {key: at for at, key in enumerate(keys) if key not in self.known}
         if new:
             rows = np.fromiter(new.values(), dtype=np.int64)
@@ -109,9 +112,10 @@ class ScoreBook:
         return np.array([self.known[key] for key in keys])
 
     def select(
-        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems k"]
+        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems candidates"]
     ) -> Selection:
         """Returns what is chosen, besides the score."""
+        allowed = np.repeat(allowed, self.width, axis=1)
         k = allowed.shape[1]
         most = int(allowed.sum(axis=1).max(initial=0))
         if 2 * most > k:

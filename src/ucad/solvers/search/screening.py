@@ -20,12 +20,12 @@ class ScreeningConfig:
     """How sure the interventions must be.
 
     Attributes:
-        ancestor_evidence: nats of dependence above which a clamped variable is an ancestor. The
-            largest of n² null values is about log n².
+        ancestor_evidence: nats of dependence, beyond log n², above which a clamped variable is an
+            ancestor. The largest of n² null values is about log n².
         n_rounds: how often the test is repeated on what known ancestors leave unexplained.
     """
 
-    ancestor_evidence: float = 10.0
+    ancestor_evidence: float = 4.0
     n_rounds: int = 3
 
 
@@ -74,18 +74,19 @@ def screen(
     *,
     nonlinear: bool,
 ) -> tuple[Float[np.ndarray, "clamped variables"], BooleanMatrix]:
-    """Returns the evidence T and the known ancestors, the transitive closure of T > evidence.
+    """Returns the evidence T and the known ancestors, the closure of T > log n² + evidence.
 
     After the first round, T is computed again on x_j minus its additive regression on those known
     ancestors that do not depend on v; such a residual is independent of x_v, too, unless v causes
     j. The maximum over rounds is kept.
     """
+    enough = config.ancestor_evidence + 2 * float(np.log(x.shape[1]))
     evidence = dependence(x, is_intervened, x, nonlinear=nonlinear)
-    ancestors = _acyclic_closure(evidence, config.ancestor_evidence)
+    ancestors = _acyclic_closure(evidence, enough)
     for _ in range(config.n_rounds - 1):
         sharper = _residual_evidence(x, is_intervened, ancestors, nonlinear=nonlinear)
         evidence = np.maximum(evidence, sharper)
-        ancestors = _acyclic_closure(evidence, config.ancestor_evidence)
+        ancestors = _acyclic_closure(evidence, enough)
     return evidence, ancestors
 
 
@@ -112,9 +113,9 @@ def _residual_evidence(
             if nonlinear:
                 left = _with_products(left, x[:, known])
             for v in np.flatnonzero((group.reshape(-1) == number) & clamped):
-                rows = is_intervened[:, v]
-                each = np.repeat(free[rows, None], left.shape[1], axis=1)
-                nats = _evidence(x[rows, v], left[rows], each, nonlinear)
+                rows = is_intervened[:, v] & free
+                all_free = np.ones((int(rows.sum()), 1), dtype=bool)
+                nats = _evidence(x[rows, v], left[rows], all_free, nonlinear)
                 evidence[v, j] = nats.max() - np.log(left.shape[1])
     np.fill_diagonal(evidence, 0.0)
     return evidence
@@ -150,10 +151,13 @@ def _with_products(
 def _evidence(
     cause: Float[np.ndarray, " samples"],
     effect: Float[np.ndarray, "samples variables"],
-    free: Bool[np.ndarray, "samples variables"],
+    free: Bool[np.ndarray, "samples each"],
     nonlinear: bool,
 ) -> Float[np.ndarray, " variables"]:
-    """Nats by which functions of one variable predict others, each over its free samples."""
+    """Nats by which functions of one variable predict others, each over its free samples.
+
+    One column of `free` stands for all variables.
+    """
     nats = np.zeros(effect.shape[1])
     widths = (1, N_FUNCTIONS) if nonlinear else (1,)
     count = np.maximum(free.sum(axis=0), 1)
@@ -163,17 +167,18 @@ def _evidence(
     features = additive_features(cause[:, None], nonlinear)[:, 0]
     for width in widths:
         design = np.concatenate([features[:, :width], np.ones((len(cause), 1))], axis=1)
-        gram = np.einsum("si,sj,sk->kij", design, design, free.astype(float), optimize=True)
+        pairs = (design[:, :, None] * design[:, None, :]).reshape(-1, (width + 1) ** 2)
+        gram = (free.astype(np.float64).T @ pairs).reshape(-1, width + 1, width + 1)
         gram += 1e-6 * count[:, None, None] * np.eye(width + 1)
-        to = design.T @ y
-        explained = np.einsum("ik,kij,jk->k", to, np.linalg.inv(gram), to, optimize=True)
+        to = (design.T @ y).T[:, :, None]
+        explained = (to * (np.linalg.inv(gram) @ to)).sum(axis=(1, 2))
         share = np.clip(explained / total, 0.0, 1 - 1e-12)
         nats = np.maximum(nats, -count / 2 * np.log1p(-share) - 2 * (width - 1))
     return nats
 
 
 def _ranks(
-    values: Float[np.ndarray, "samples columns"], free: Bool[np.ndarray, "samples columns"]
+    values: Float[np.ndarray, "samples columns"], free: Bool[np.ndarray, "samples each"]
 ) -> Float[np.ndarray, "samples columns"]:
     """Ranks among the free samples: products have heavy tails that pass for dependence."""
     order = np.argsort(np.where(free, values, np.inf), axis=0, kind="stable")

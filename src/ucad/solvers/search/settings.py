@@ -14,6 +14,8 @@ from ucad.solvers.search.screening import ScreeningConfig
 
 __all__ = ["FitSettings", "Mechanisms", "SearchConfig"]
 
+LENIENCE = 3.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
@@ -35,6 +37,16 @@ class FitSettings:
     def nonlinear(self) -> bool:
         """Whether a variable may be a nonlinear function of its low-level parents."""
         return bool(self.factor_fit.hidden or self.variable_fit.hidden)
+
+    def lenient(self) -> FitSettings:
+        """The same with cheaper edges, to see what all but pays."""
+        penalty = self.penalty / LENIENCE
+        return replace(
+            self,
+            factor_fit=replace(self.factor_fit, penalty=penalty),
+            variable_fit=replace(self.variable_fit, penalty=penalty),
+            penalty=penalty,
+        )
 
 
 class Mechanisms(Enum):

@@ -24,11 +24,12 @@ from ucad.solvers.search.assembly import (
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.disentangle import disentangle
 from ucad.solvers.search.export import as_scm, parameter_count
+from ucad.solvers.search.fill import empty_places, fill, worth
 from ucad.solvers.search.functions import NOTHING, Function, distinct
 from ucad.solvers.search.knowledge import graph_with, possibilities
 from ucad.solvers.search.proposals import Proposer
 from ucad.solvers.search.pruning import prune
-from ucad.solvers.search.reanchor import reanchor
+from ucad.solvers.search.reanchor import reanchor, unexplained
 from ucad.solvers.search.refinement import (
     Model,
     changed_factors,
@@ -38,13 +39,15 @@ from ucad.solvers.search.refinement import (
     same_graph,
 )
 from ucad.solvers.search.requirements import check_input
-from ucad.solvers.search.settings import Mechanisms, SearchConfig
+from ucad.solvers.search.settings import SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.search.turn import turn
 from ucad.solvers.search.unfold import unfold
 from ucad.solvers.status import FitResult
 
-__all__ = ["Mechanisms", "SearchConfig", "fit_search", "score_structure"]
+__all__ = ["SearchRun", "fit_search"]
+
+N_WEAK = 16
 
 Row: TypeAlias = dict[str, float | int | str]
 
@@ -100,41 +103,8 @@ def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say ab
     )
 
 
-def score_structure(
-    data: InterventionalData,
-    graph: FactorGraph,
-    *,
-    config: SearchConfig | None = None,
-    validation: InterventionalData | None = None,
-    seed: int = 0,
-) -> FitResult:
-    """The ceiling: the same refinement, started from a given graph.
-
-    If its score (the last row of the history) is above that of a search, the search is at fault;
-    if it is below, the data do not tell.
-    """
-    started = time.monotonic()
-    config = (SearchConfig() if config is None else config).classes()[-1]
-    settings = config.settings(data.n_samples, seed)
-    model = model_of_graph(data, graph, settings)
-    final = config.final(settings)
-    if settings.variable_fit.hidden:
-        model = unfold(data, model, settings, final)
-    model = polish(data, model, final, 2 * config.n_polish)
-    held_out = data if validation is None else validation
-    scm = as_scm(model, data)
-    trace: tuple[Row, ...] = ({"stage": "given graph", "score": model.score},)
-    return FitResult(
-        scm,
-        fit_status(data, model, None, interrupted=False),
-        scm.nll(held_out.x, held_out.is_intervened),
-        trace,
-        time.monotonic() - started,
-    )
-
-
 class SearchRun:
-    """One search in one model class; `model` is the best so far at any time."""
+    """One search in one model class; `model` is the best so far once `go` has ended."""
 
     def __init__(  # noqa: PLR0913  (made in one place)
         self,
@@ -153,15 +123,15 @@ class SearchRun:
         self.interrupted = False
         self.trace: list[Row] = []
         nothing = np.zeros((data.n_variables, n_factors), dtype=bool)
-        self.model = fit_variables(data, [NOTHING] * n_factors, nothing, self.settings)
+        self.empty = fit_variables(data, [NOTHING] * n_factors, nothing, self.settings)
+        self.model = self.found = self.empty
 
     def go(self) -> None:
         """Runs all stages; an interruption leaves the best model so far."""
         try:
-            for stage, model in self._stages():
-                if model is not None and model.score > self.model.score:
-                    self.model = model
-                self._tell(stage)
+            answers = self._answers()
+            for causes in answers:
+                self._try(causes)
             if self.prior is not None:
                 self._impose(self.prior)
         except KeyboardInterrupt:
@@ -173,29 +143,41 @@ class SearchRun:
         fit = (counts / 2 * np.log(self.model.errors + self.settings.floor)).sum()
         return float(fit + 0.5 * np.log(self.data.n_samples) * parameter_count(self.model))
 
-    def _stages(self) -> Iterator[tuple[str, Model | None]]:
+    def _answers(self) -> list[Causes]:
+        """What is to be tried as an answer to who can cause whom."""
+        prior = None if self.prior is None else possibilities(self.prior)
+        screening, ordering = self.config.screening, self.config.ordering
+        answers = find_causes(self.data, self.settings, screening, ordering, self.seed, prior)
+        self._tell("who can cause whom")
+        return answers
+
+    def _try(self, causes: Causes) -> None:
+        """Searches under one answer; what was found before is kept if it scores higher."""
+        before, self.found = self.causes, self.model
+        self.model, self.causes = self.empty, causes
+        try:
+            for stage, model in self._stages(causes):
+                if model is not None and model.score > self.model.score:
+                    self.model = model
+                self._tell(stage)
+        finally:
+            if worth(self.found) > worth(self.model):
+                self.model, self.causes = self.found, before
+
+    def _stages(self, causes: Causes) -> Iterator[tuple[str, Model | None]]:
         data, settings = self.data, self.settings
-        self.causes = find_causes(
-            data,
-            settings,
-            self.config.screening,
-            self.config.ordering,
-            self.seed,
-            None if self.prior is None else possibilities(self.prior),
-        )
-        yield "who can cause whom", None
-        proposer = Proposer(data, self.causes, settings)
+        proposer = Proposer(data, causes, settings)
         pool = distinct(proposer.anchors(), data.x)
         yield f"{len(pool)} candidate factors", None
         if not pool:
             return
-        assembly = self._assembly(pool, self.causes)
+        assembly = self._assembly(pool, causes)
         order = escape(assembly, assemble(assembly, self.n_factors))
         yield "choice of factors", self._model(assembly, order)
         final = self.config.final(settings)
         tried: Model | None = None
         for _ in range(self.config.n_cycles):
-            for choice in self._improve(proposer, pool, assembly, order, self.causes):
+            for choice in self._improve(proposer, pool, assembly, order, causes):
                 better = self._model(*choice)
                 yield "better factors", better
                 if better is not self.model:
@@ -213,8 +195,16 @@ class SearchRun:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
             yield "turning round", turn(data, self.model, settings, final)
             tried = self.model
-            assembly, order = self._reassembled(pool, self.causes)
+            assembly, order = self._reassembled(pool, causes)
+        if len(empty_places(self.model)):
+            self.model = fill(data, self.model, [*pool, *self._weak(causes)], causes, settings)
+            yield "filling empty places", None
         yield "joint fit", polish(data, self.model, final, self.config.n_polish)
+
+    def _weak(self, causes: Causes) -> list[Function]:
+        """Candidates that explain too little of what is left to be worth their edges."""
+        left = unexplained(self.data, self.model)
+        return list(Proposer(self.data, causes, self.settings.lenient()).missing(left, N_WEAK))
 
     def _reassembled(self, pool: list[Function], causes: Causes) -> tuple[Assembly, Order]:
         """The jointly fitted factors, put back into the pool in their causal order."""
@@ -271,19 +261,20 @@ class SearchRun:
             factors = [old if keep else new for keep, old, new in choices]
             fitted = fit_variables(self.data, factors, np.asarray(graph.R), final)
             model = polish(self.data, fitted, final, self.config.n_polish)
-        self.model = model
+        self.model = self.found = model
         self._tell("prior knowledge")
 
     def _tell(self, stage: str) -> None:
+        best = max(self.model, self.found, key=worth)
         row: Row = {
             "stage": stage,
             "factor_mechanism": self.config.factor_mechanism.value,
             "variable_mechanism": self.config.variable_mechanism.value,
-            "score": self.model.score,
-            "n_edges": int(self.model.Q.sum() + self.model.R.sum()),
+            "score": best.score,
+            "n_edges": int(best.Q.sum() + best.R.sum()),
             "seconds": time.monotonic() - self.started,
         }
         self.trace.append(row)
         if self.progress is not None:
-            message = f"{stage}, score {self.model.score:.0f}"
+            message = f"{stage}, score {best.score:.0f}"
             self.progress(ProgressEvent("search", len(self.trace), None, message))
