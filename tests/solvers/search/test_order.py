@@ -54,7 +54,7 @@ def test_true_parents_precede_their_children_in_a_clamped_problem():
 
     problem = paper_problem("b", "16-3", seed=0)
     settings = SearchConfig().settings(problem.train.n_samples, seed=0)
-    *_, causes = find_causes(problem.train, settings, ScreeningConfig(), OrderConfig(), seed=0)
+    causes, *_ = find_causes(problem.train, settings, ScreeningConfig(), OrderConfig(), seed=0)
     A = problem.scm.graph.variable_adjacency
     assert causes.position is not None
     assert (causes.position[:, None] < causes.position[None, :])[A].all()

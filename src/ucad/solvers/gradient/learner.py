@@ -98,7 +98,7 @@ def _may_cause(data: InterventionalData, model: ModelSettings) -> Bool[Tensor, "
     linear, mlp = Mechanisms.LINEAR, Mechanisms.MLP
     config = SearchConfig(factor_mechanism=linear if model.is_linear else mlp)
     settings = config.settings(data.n_samples, seed=0)
-    *_, causes = find_causes(data, settings, config.screening, config.ordering, seed=0)
+    causes, *_ = find_causes(data, settings, config.screening, config.ordering, seed=0)
     if model.is_linear or data.layer_of is not None:
         return torch.from_numpy(causes.may_cause)
     return torch.from_numpy(~causes.ancestors.T & ~np.eye(data.n_variables, dtype=bool))

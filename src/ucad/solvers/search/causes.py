@@ -21,6 +21,7 @@ __all__ = ["N_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 N_CANDIDATES = 64
 WEAK_EVIDENCE = 3.0
 FEW = 50
+FEW_VARIABLES = 128
 CHUNK = 64
 
 
@@ -75,8 +76,9 @@ def find_causes(
 ) -> list[Causes]:
     """Uses the layers if there are any; else the interventions; else an order of the variables.
 
-    Where mechanisms are linear both the interventions alone and an order may do better, so there
-    are two answers to try.
+    Where mechanisms are linear both an order and the interventions alone may do better, so there
+    are two answers to try, the order first: it alone gives deterministic relations a price. With
+    very many variables the second is too dear.
     """
     nonlinear, floor = settings.nonlinear, settings.floor
     never = ~np.any(data.is_intervened, axis=0)
@@ -100,6 +102,8 @@ def find_causes(
         answers.append(Causes(may_cause, ancestors, None, never, prior))
         if nonlinear:
             return answers
+        if data.n_variables > FEW_VARIABLES:
+            answers = []
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
     moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
@@ -107,7 +111,7 @@ def find_causes(
         ScoreBook(moments, settings.penalty, blur=floor), ancestors, ordering, seed
     )
     may_cause &= position[:, None] < position[None, :]
-    return [*answers, Causes(may_cause, ancestors, position, never, prior)]
+    return [Causes(may_cause, ancestors, position, never, prior), *answers]
 
 
 def _with_known(ancestors: BooleanMatrix, known: BooleanMatrix) -> BooleanMatrix:

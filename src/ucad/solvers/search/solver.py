@@ -152,7 +152,7 @@ class SearchRun:
         return answers
 
     def _try(self, causes: Causes) -> None:
-        """Searches under one answer; what was found before is kept if it scores higher."""
+        """Searches under one answer; what was found before is kept unless this gains an edge."""
         before, self.found = self.causes, self.model
         self.model, self.causes = self.empty, causes
         try:
@@ -161,7 +161,8 @@ class SearchRun:
                     self.model = model
                 self._tell(stage)
         finally:
-            if worth(self.found) > worth(self.model):
+            places, score = worth(self.found)
+            if before is not None and (places, score + self.settings.penalty) > worth(self.model):
                 self.model, self.causes = self.found, before
 
     def _stages(self, causes: Causes) -> Iterator[tuple[str, Model | None]]:
