@@ -75,10 +75,11 @@ def _least_kurtosis(
     v = rng.normal(size=(_STARTS, w.shape[1]))
     v /= np.linalg.norm(v, axis=1, keepdims=True)
     for _ in range(_STEPS if w.shape[1] > 1 else 0):
-        gradient = ((w @ v.T) ** 3).T @ w / len(w)
+        y = w @ v.T
+        gradient = (y * y * y).T @ w / len(w)  # numpy's ** 3 is thirty times slower
         gradient -= (gradient * v).sum(axis=1, keepdims=True) * v
         # heavy-tailed directions have huge gradients: a step turns by at most about half a radian
         length = np.linalg.norm(gradient, axis=1, keepdims=True)
         v = v - gradient * np.minimum(_STEP_SIZE, 0.5 / np.maximum(length, 1e-300))
         v /= np.linalg.norm(v, axis=1, keepdims=True)
-    return v[((w @ v.T) ** 4).mean(axis=0).argmin()]
+    return v[np.square(np.square(w @ v.T)).mean(axis=0).argmin()]
