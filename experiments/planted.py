@@ -48,6 +48,7 @@ from ucad.networks import (
 from ucad.networks.placebos import (
     factors_of_the_same_gap,
     placebo_score,
+    random_direction_swaps,
     random_factor_swaps,
     rotated_factor_swaps,
 )
@@ -176,6 +177,7 @@ def steer(network: Planted, steering: Steering, inputs: torch.Tensor, found: int
     placebos = {
         "random factors": random_factor_swaps(steering, name, inputs),
         "random rotations": rotated_factor_swaps(steering, same_gap),
+        "random directions": random_direction_swaps(steering, name, inputs),
     }
     levels = {
         kind: placebo_score(swaps, inputs, pairs, network.decide)
@@ -229,9 +231,10 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     """One line a fit, as Markdown."""
     yield (
         "| network | solver | seed | MCC (worst factor) | steering, mean (worst factor) | "
-        "random factors, mean (most) | random rotations, mean (most) | s |"
+        "random factors, mean (most) | random rotations, mean (most) | random directions, mean "
+        "(most) | s |"
     )
-    yield "|---" * 8 + "|"
+    yield "|---" * 9 + "|"
     for row in rows:
         steered = row["steered"]
         scores = [one["score"] for one in steered]

@@ -32,6 +32,7 @@ __all__ = [
     "factors_of_gap",
     "judge_gap",
     "pairs_of",
+    "steered",
     "supervised_ceilings",
 ]
 
@@ -93,7 +94,7 @@ def judge_gap(steering: Steering, numbers: np.ndarray, gap: int, seed: int = 0) 
     }
     for concept, pairs in pairs_of(numbers, seed=seed).items():
         chosen = names[:1] if concept == "parity" else names[1:]
-        row[concept] = _steered(steering, inputs, pairs, names, chosen)
+        row[concept] = steered(steering, inputs, pairs, names, chosen)
     return row
 
 
@@ -104,13 +105,14 @@ def factors_of_gap(steering: Steering, gap: int) -> list[str]:
     return [name for name, level in named if level == gap]
 
 
-def _steered(
+def steered(
     steering: Steering,
     inputs: Tensor,
     pairs: SwapPairs,
     names: Sequence[str],
     chosen: Sequence[str],
 ) -> Row:
+    """The swap of chosen factors of a gap, beside placebos of the same size."""
     score = interchange_score(factor_swap(steering, chosen), inputs, pairs)
     rotated = placebo_score(_random_axes(steering, names, len(chosen)), inputs, pairs)
     subspaces = random_direction_swaps(

@@ -9,7 +9,7 @@ from ucad.errors import InvalidInputError
 from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
 from ucad.solvers.switches import Switch, SwitchSearch, two_means, two_valued_direction
 
-SEARCH = SwitchSearch(n_factors=3, hidden=24, epochs=15)
+SEARCH = SwitchSearch(n_factors=3, hidden=24, epochs=10)
 CONFIG = BottleneckConfig(epochs=20, batch_size=256, hidden=24, switch=SEARCH)
 
 
@@ -110,6 +110,29 @@ def test_a_readout_makes_small_errors_count_and_its_weights_are_left_alone():
     assert kept[0] < 0.8
     assert kept[1] > 0.95
     assert network.weight.grad is None
+
+
+def test_of_two_coins_the_one_that_the_decision_needs_is_found_by_behaviour():
+    rng = np.random.default_rng(6)
+    idle, needed = coin(rng, 3000), coin(rng, 3000) + 0.15 * rng.normal(size=3000)
+    x = np.c_[idle, needed] @ rng.normal(size=(2, 4)) + 0.01 * rng.normal(size=(3000, 4))
+    y = np.c_[2 * idle, needed]
+    data = InterventionalData.from_arrays(np.c_[x, y], layer_of=[0] * 4 + [1] * 2)
+    related = []
+    for by_behaviour in (False, True):
+        search = SwitchSearch(n_factors=1, hidden=16, epochs=10, by_behaviour=by_behaviour)
+        config = BottleneckConfig(
+            epochs=1,
+            batch_size=256,
+            hidden=16,
+            switch=search,
+            readouts=(lambda units: 5 * units[:, 1:],),
+            behaviour_weight=20.0,
+        )
+        first = fit_bottleneck(data, 2, config=config).scm.state_map(data.x)[:, 0].numpy()
+        related.append(abs(np.corrcoef(first, needed > 0)[0, 1]))
+    assert related[0] < 0.1
+    assert related[1] > 0.99
 
 
 def test_settings_and_readouts_are_checked():

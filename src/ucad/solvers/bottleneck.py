@@ -43,7 +43,7 @@ def fit_bottleneck(
     2. The factors of a gap are turned to the axes of least kurtosis (`independent_axes`), the most
        two-valued first.
 
-    With the setting `switch`, a two-valued factor comes first: the most two-valued axis of a wide
+    With the setting `switch`, a two-valued factor comes first: the most two-valued axis of a first
     bottleneck, improved among all units (`two_valued_direction`) and put through a steep tanh. The
     other factors are then trained beside it, and made uncorrelated with it; a gap without such an
     axis is fitted as above. With `readouts`, small errors that matter to the network count too: its
@@ -74,7 +74,8 @@ def fit_bottleneck(
         stage = f"Gap {number + 1} of {len(gaps)}"
         switch = None
         if config.switch is not None and not interrupted:
-            switch, interrupted = _found_switch(gap_data, config, seed, progress, stage)
+            search = _SwitchSearching(gap_data, config, readouts[number], seed)
+            switch, interrupted = search.run(progress, stage)
         training = GapTraining(gap_data, gap.n_factors, config, seed, switch, readouts[number])
         if not interrupted:
             interrupted = training.run(progress, stage)
@@ -98,24 +99,30 @@ class _Found(NamedTuple):
     kurtosis: Float[np.ndarray, " factors"]
 
 
-def _found_switch(
-    data: GapData, config: BottleneckConfig, seed: int, progress: Progress | None, stage: str
-) -> tuple[Switch | None, bool]:
-    """The switch of a gap, if it has one, and whether somebody stopped the search."""
-    search = config.switch
-    assert search is not None
-    wide = replace(config, hidden=search.hidden, epochs=search.epochs)
-    training = GapTraining(data, min(search.n_factors, data.x.shape[1]), wide, seed)
-    if training.run(progress, f"{stage}, wide"):
-        return None, True
-    axes = independent_axes(training.factors()[data.seen], seed=seed)
-    start = axes.unmixing[0] @ training.parameters[0].detach().double().numpy()
-    rows = np.random.default_rng(seed).permutation(data.seen)[:_MOST_CLUSTERED]
-    x = data.x.numpy()[rows].astype(np.float64)
-    direction = two_valued_direction(x, start)
-    if excess_kurtosis(x @ direction[:, None])[0] > search.most_kurtosis:
-        return None, False
-    return Switch.along(x, direction, search.steepness), False
+class _SwitchSearching(NamedTuple):
+    data: GapData
+    config: BottleneckConfig
+    readout: Readout | None
+    seed: int
+
+    def run(self, progress: Progress | None, stage: str) -> tuple[Switch | None, bool]:
+        """The switch of a gap, if it has one, and whether somebody stopped the search."""
+        data, search, seed = self.data, self.config.switch, self.seed
+        assert search is not None
+        wide = replace(self.config, hidden=search.hidden, epochs=search.epochs)
+        readout = self.readout if search.by_behaviour else None
+        n_factors = min(search.n_factors, data.x.shape[1])
+        training = GapTraining(data, n_factors, wide, seed, readout=readout)
+        if training.run(progress, f"{stage}, in search of a switch"):
+            return None, True
+        axes = independent_axes(training.factors()[data.seen], seed=seed)
+        start = axes.unmixing[0] @ training.parameters[0].detach().double().numpy()
+        rows = np.random.default_rng(seed).permutation(data.seen)[:_MOST_CLUSTERED]
+        x = data.x.numpy()[rows].astype(np.float64)
+        direction = two_valued_direction(x, start)
+        if excess_kurtosis(x @ direction[:, None])[0] > search.most_kurtosis:
+            return None, False
+        return Switch.along(x, direction, search.steepness), False
 
 
 def _turned(training: GapTraining) -> _Found:

@@ -20,11 +20,14 @@ class SwitchSearch:
     """How the switch of a gap is looked for.
 
     Attributes:
-        n_factors: of the wide bottleneck in which the most two-valued axis is found.
+        n_factors: of the first bottleneck, in which the most two-valued axis is found.
         hidden: tanh units of that bottleneck's decoder.
         epochs: of its training.
         steepness: of the tanh, at the middle between the two values and in units of half their
             distance; at 4 a value that is off by a third of that is still 0.99.
+        by_behaviour: whether that bottleneck, too, is fitted to the network's decisions, where
+            there are readouts. Where a layer has many two-valued directions (every half of ten
+            digits that a token may be), a narrow one that is fitted so leaves those that matter.
         most_kurtosis: a direction with a larger excess kurtosis is no switch. A fair coin has −2, a
             uniform number −1.2.
     """
@@ -33,6 +36,7 @@ class SwitchSearch:
     hidden: int = 64
     epochs: int = 8
     steepness: float = 4.0
+    by_behaviour: bool = False
     most_kurtosis: float = -1.5
 
     def __post_init__(self) -> None:
