@@ -185,7 +185,7 @@ def write(rows: list[Row], output: Path) -> None:
 def main() -> None:
     """Reads the command line and runs what the JSON file does not have."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default="1005:1010", help="first:last, the last left out")
+    parser.add_argument("--seeds", default="1010:1015", help="first:last, the last left out")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="networks at a time")
     parser.add_argument("--cache", type=Path, default=Path("experiments/.cache"))
     parser.add_argument("--from", dest="saved", type=Path, help="a div6.json: run nothing")

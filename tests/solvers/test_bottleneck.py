@@ -48,6 +48,19 @@ def test_the_most_two_valued_direction_comes_first_whatever_the_mixing():
     assert np.all(np.diff(axes.kurtosis) > 0)
 
 
+def test_a_heavy_tailed_factor_does_not_hide_the_coin():
+    """A few samples are sixty standard deviations away, as clamped or rare inputs are."""
+    rng = np.random.default_rng(0)
+    coin, rest = rng.choice([-1.0, 1.0], 10_000), rng.normal(size=(10_000, 6))
+    rest[:, :3] = rng.uniform(-1, 1, size=(10_000, 3)) + 0.8 * np.sign(rest[:, :3])
+    heavy = np.where(np.arange(10_000) < 3, 60.0, 0.05 * rng.normal(size=10_000))
+    z = np.c_[coin, rest, heavy] @ rng.normal(size=(8, 8))
+    for seed in range(5):
+        axes = independent_axes(z, seed=seed)
+        first = (z - axes.mean) @ axes.unmixing[0]
+        assert abs(np.corrcoef(first, coin)[0, 1]) > 0.99
+
+
 def test_axes_are_uncorrelated_and_of_variance_one():
     z = np.random.default_rng(2).uniform(size=(2000, 4)) @ np.random.default_rng(3).normal(
         size=(4, 4)

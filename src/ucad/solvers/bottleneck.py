@@ -20,7 +20,7 @@ from ucad.solvers.switches import Switch, two_valued_direction
 
 __all__ = ["BottleneckConfig", "Readout", "fit_bottleneck"]
 
-_MOST_CLUSTERED = 50_000
+_MOST_CLUSTERED = 20_000
 
 
 def fit_bottleneck(
@@ -43,8 +43,9 @@ def fit_bottleneck(
     2. The factors of a gap are turned to the axes of least kurtosis (`independent_axes`), the most
        two-valued first.
 
-    With the setting `switch`, a two-valued factor comes first: the most two-valued axis of a first
-    bottleneck, improved among all units (`two_valued_direction`) and put through a steep tanh. The
+    With the setting `switch`, a two-valued factor comes first: the axes of a first bottleneck are
+    improved among all units (`two_valued_direction`), and the most two-valued of these directions
+    is put through a steep tanh. The
     other factors are then trained beside it, and made uncorrelated with it; a gap without such an
     axis is fitted as above. With `readouts`, small errors that matter to the network count too: its
     decisions from F_X(z) must be those it takes itself, which is a measurement, not a label.
@@ -115,13 +116,16 @@ class _SwitchSearching(NamedTuple):
         training = GapTraining(data, n_factors, wide, seed, readout=readout)
         if training.run(progress, f"{stage}, in search of a switch"):
             return None, True
-        axes = independent_axes(training.factors()[data.seen], seed=seed)
-        start = axes.unmixing[0] @ training.parameters[0].detach().double().numpy()
+        axes = independent_axes(training.factors()[data.seen], seed=seed).unmixing
+        starts = axes @ training.parameters[0].detach().double().numpy()
         rows = np.random.default_rng(seed).permutation(data.seen)[:_MOST_CLUSTERED]
         x = data.x.numpy()[rows].astype(np.float64)
-        direction = two_valued_direction(x, start)
-        if excess_kurtosis(x @ direction[:, None])[0] > search.most_kurtosis:
+        # A heavy-tailed factor can keep the search for axes from its goal, so every axis is tried.
+        found = np.array([two_valued_direction(x, start) for start in starts])
+        kurtosis = excess_kurtosis(x @ found.T)
+        if kurtosis.min() > search.most_kurtosis:
             return None, False
+        direction = found[kurtosis.argmin()]
         return Switch.along(x, direction, search.steepness), False
 
 

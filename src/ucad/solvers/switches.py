@@ -20,7 +20,7 @@ class SwitchSearch:
     """How the switch of a gap is looked for.
 
     Attributes:
-        n_factors: of the first bottleneck, in which the most two-valued axis is found.
+        n_factors: of the first bottleneck, whose axes are tried.
         hidden: tanh units of that bottleneck's decoder.
         epochs: of its training.
         steepness: of the tanh, at the middle between the two values and in units of half their
