@@ -10,10 +10,11 @@ it does when the true factor itself is swapped.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,14 @@ from experiments.networks.planted_networks import (
     xor_tree,
 )
 from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
 from ucad.metrics import Correlation, correlation_matrix, mean_correlation
 from ucad.networks import (
     RecordSettings,
     Site,
     Steering,
     SubspaceSwap,
+    SwapPairs,
     decision,
     factor_swap,
     forward,
@@ -45,6 +48,7 @@ from ucad.networks import (
 from ucad.networks.placebos import (
     factors_of_the_same_gap,
     placebo_score,
+    random_direction_swaps,
     random_factor_swaps,
     rotated_factor_swaps,
 )
@@ -165,16 +169,15 @@ def steer(network: Planted, steering: Steering, inputs: torch.Tensor, found: int
         network.expected[true],
         inputs.numpy(),
     )
-    pairs = swap_pairs(
-        expected(numbers, numbers),
-        lambda b, s: expected(numbers[b], numbers[s]),
-        n_pairs=N_PAIRS,
+    pairs = balanced_pairs(
+        expected(numbers, numbers), lambda b, s: expected(numbers[b], numbers[s])
     )
     score = interchange_score(factor_swap(steering, name), inputs, pairs, network.decide)
     same_gap = factors_of_the_same_gap(steering, name)
     placebos = {
         "random factors": random_factor_swaps(steering, name, inputs),
         "random rotations": rotated_factor_swaps(steering, same_gap),
+        "random directions": random_direction_swaps(steering, name, inputs),
     }
     levels = {
         kind: placebo_score(swaps, inputs, pairs, network.decide)
@@ -185,17 +188,53 @@ def steer(network: Planted, steering: Steering, inputs: torch.Tensor, found: int
         "score": score.mean,
         "on_changes": score.on_changes,
         "on_keeps": score.on_keeps,
+        "n_pairs": len(pairs),
         "placebos": {kind: [level.mean, level.largest] for kind, level in levels.items()},
     }
+
+
+def balanced_pairs(
+    outcome: np.ndarray, expected: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> SwapPairs:
+    """Swaps, half of which change the decision, whatever it was before.
+
+    A network that says no five times in six is nearly always expected to say no after a swap, so
+    that whoever destroys its yes is right. With a yes or no decision, half of the changes are to
+    yes and half to no, and so are the swaps that change nothing: always giving one answer scores
+    0.5, as doing nothing does. Where only one of the answers ever changes, only inputs with that
+    answer are steered.
+    """
+    answers = np.unique(outcome)
+    if len(answers) != 2:
+        return swap_pairs(outcome, expected, n_pairs=N_PAIRS)
+    parts = []
+    for answer in answers:
+        with contextlib.suppress(InvalidInputError):  # no swap changes this answer, or all do
+            bases = np.flatnonzero(outcome == answer)
+            parts.append(swap_pairs(outcome, expected, bases=bases, n_pairs=N_PAIRS // 2))
+    fewest = min(min(pairs.changes.sum(), (~pairs.changes).sum()) for pairs in parts)
+    kept = [_of_each_kind(pairs, int(fewest)) for pairs in parts]
+    return SwapPairs(
+        *(
+            np.concatenate([getattr(pairs, field.name) for pairs in kept])
+            for field in fields(SwapPairs)
+        )
+    )
+
+
+def _of_each_kind(pairs: SwapPairs, n: int) -> SwapPairs:
+    rows = [np.flatnonzero(pairs.changes == changes)[:n] for changes in (True, False)]
+    return pairs.select(np.concatenate(rows))
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """One line a fit, as Markdown."""
     yield (
         "| network | solver | seed | MCC (worst factor) | steering, mean (worst factor) | "
-        "random factors, mean (most) | random rotations, mean (most) | s |"
+        "random factors, mean (most) | random rotations, mean (most) | random directions, mean "
+        "(most) | s |"
     )
-    yield "|---" * 8 + "|"
+    yield "|---" * 9 + "|"
     for row in rows:
         steered = row["steered"]
         scores = [one["score"] for one in steered]

@@ -38,9 +38,10 @@ def page(rows: Sequence[Row]) -> str:
         "",
         *target_lines(rows),
         "",
-        "Parity is the swap of one factor out of eight. Mod 3 is the swap of the other seven. Both "
-        "numbers of a mod-3 pair are even, so swapping all eight is right as well: the figure says "
-        "that the seven are enough, not that they hold nothing else.",
+        "Parity is the swap of one factor out of three, mod 3 that of the other two. Both numbers "
+        "of a mod-3 pair are even, so swapping all three is right as well: the score says that the "
+        "two are enough, and the placebos, random blocks of the same size of the same factors, say "
+        "what that is worth.",
         "",
         "## Factors and concepts",
         "",
@@ -55,12 +56,12 @@ def page(rows: Sequence[Row]) -> str:
 
 def steering_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Both gaps of every network: what was reached, placebos and ceiling."""
-    yield (
-        "| network | gap | r parity | decoded, even | parity | placebo mean (most) | untrained | "
-        "ceiling | mod 3, seven factors | placebo mean (most) | untrained | ceiling | mod 3, all "
-        "eight | mod 3, best one |"
-    )
-    yield "|---" * 14 + "|"
+    columns = ["network", "gap", "r parity", "decoded, even"]
+    for concept in ("parity", "mod 3, two factors"):
+        columns += [concept, "rotations", "subspaces", "untrained", "supervised"]
+    columns += ["mod 3, all three", "mod 3, best one"]
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
     for row in rows:
         for gap, judged in enumerate(row["gaps"]):
             cells = [f"{row['seed']}", f"{gap + 1}", f"{judged['r_parity']:.3f}"]
@@ -68,35 +69,35 @@ def steering_lines(rows: Sequence[Row]) -> Iterator[str]:
             for concept in ("parity", "mod 3"):
                 one = judged[concept]
                 cells.append(f"**{one['score']:.3f}**")
-                cells.append(f"{one['rotated_mean']:.2f} ({one['rotated_most']:.2f})")
-                cells.append(f"{one['untrained_mean']:.2f}")
+                cells += [
+                    f"{one[f'{kind}_mean']:.2f} ({one[f'{kind}_most']:.3f})"
+                    for kind in ("rotated", "subspace", "untrained")
+                ]
                 cells.append(f"{row['ceilings'][gap][concept]:.3f}")
             cells += [f"{judged['mod 3'][key]:.3f}" for key in ("everything", "best_single")]
             yield f"| {' | '.join(cells)} |"
 
 
 def target_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """What was to be reached, and what was; where the test is weak, only what was measured."""
-    for gap, wanted in enumerate((0.95, 0.90)):
+    """What was to be reached, and what was."""
+    for gap, (parity_wanted, mod_3_wanted) in enumerate(((0.95, 0.90), (0.90, 0.90))):
         judged = [row["gaps"][gap] for row in rows]
         of = f"- gap {gap + 1}, "
         related = [one["r_parity"] for one in judged]
-        yield f"{of}|r| of one factor with parity: {_met(related, 0.97)}"
+        yield f"{of}|r| of the switch with parity: {_met(related, 0.97)}"
         decoded = [one["decoded_even"] for one in judged]
         yield f"{of}accuracy on even inputs after decoding: {_met(decoded, 0.99)}"
-        parity = [one["parity"] for one in judged]
+        parity, mod_3 = ([one[concept] for one in judged] for concept in ("parity", "mod 3"))
         yield (
-            f"{of}parity by one factor: {_met([one['score'] for one in parity], wanted)}; "
+            f"{of}parity by the switch: {_met([one['score'] for one in parity], parity_wanted)}; "
             f"{_above_placebos(parity)}"
         )
-        mod_3 = [one["mod 3"] for one in judged]
-        yield f"{of}mod 3 by one factor: {_met([one['best_single'] for one in mod_3], 0.90)}"
         yield (
-            f"{of}mod 3 by the seven other factors together: "
-            f"{_spread([one['score'] for one in mod_3])}, where random axes have "
-            f"{_spread([one['rotated_mean'] for one in mod_3])} and all eight factors "
-            f"{_spread([one['everything'] for one in mod_3])}; {_above_placebos(mod_3)}"
+            f"{of}mod 3 by the two others: {_met([one['score'] for one in mod_3], mod_3_wanted)}; "
+            f"{_above_placebos(mod_3)}"
         )
+        singles = [one["best_single"] for one in mod_3]
+        yield f"{of}mod 3 by one factor alone, which labels choose: {_spread(singles)}"
 
 
 def _spread(values: Sequence[float]) -> str:
@@ -109,7 +110,7 @@ def _met(values: Sequence[float], wanted: float) -> str:
 
 
 def _above_placebos(judged: Sequence[Mapping[str, float]]) -> str:
-    n_above = sum(one["score"] > one["rotated_most"] for one in judged)
+    n_above = sum(one["score"] > one["placebo_most"] for one in judged)
     return f"{n_above} of {len(judged)} networks above the largest of their own placebos"
 
 
@@ -120,7 +121,7 @@ def concept_lines(rows: Sequence[Row]) -> Iterator[str]:
     yield f"| paper | {' | '.join(f'{v:.2f}' for v in PAPER_BEST_RDC.values())} |"
     tables = {
         "search, m = 2 or 3": [row["paper"]["concepts"] for row in rows],
-        "bottleneck, m = 16": [row["concepts"]["bottleneck"] for row in rows],
+        "bottleneck, m = 6": [row["concepts"]["bottleneck"] for row in rows],
     }
     for name, scores in tables.items():
         for column in scores[0][f"best_rdc {next(iter(PAPER_BEST_RDC))}"]:
@@ -155,14 +156,14 @@ def figure(rows: Sequence[Row], file: Path) -> None:
         places = np.arange(len(rows))
         axes[at].bar(places, [one["score"] for one in judged], color="#4477aa", label="factors")
         marks = {
-            "best placebo": ("v", [one["rotated_most"] for one in judged]),
-            "mean placebo": ("_", [one["rotated_mean"] for one in judged]),
+            "best placebo": ("v", [one["placebo_most"] for one in judged]),
+            "mean rotation": ("_", [one["rotated_mean"] for one in judged]),
             "supervised": ("^", [row["ceilings"][gap][concept] for row in rows]),
         }
         for label, (mark, values) in marks.items():
             axes[at].plot(places, values, mark, color="black", label=label)
         axes[at].axhline(0.5, color="grey", linewidth=0.8)
-        n_factors = "one factor" if concept == "parity" else "seven factors"
+        n_factors = "one factor" if concept == "parity" else "two factors"
         axes[at].set_title(f"{concept} ({n_factors}), gap {gap + 1}", fontsize=9)
         axes[at].set_xticks(places, [str(row["seed"]) for row in rows], rotation=45)
     axes[0].set_ylabel("interchange accuracy")

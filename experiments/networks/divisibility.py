@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["SITES", "Trained", "concepts", "dense_network", "one_hot", "train", "trained_networks"]
+from ucad.networks import Site
+
+__all__ = [
+    "SITES",
+    "Trained",
+    "concepts",
+    "dense_network",
+    "one_hot",
+    "readout",
+    "train",
+    "trained_networks",
+]
 
 N_NUMBERS, N_DIGITS = 1_000_000, 6
 SITES = ("1", "3", "5")
@@ -21,12 +33,16 @@ _TRAIN_SHARE = 0.8
 
 
 class Trained(NamedTuple):
-    """A network, the numbers it was not trained on, and how often it is right about them."""
+    """A network, the numbers it was not trained on, and how often it is right about them.
+
+    `n_tries` says how many starts that took, and `cpu_seconds` how long.
+    """
 
     model: nn.Sequential
     unseen: np.ndarray
     accuracy: float
     n_tries: int
+    cpu_seconds: float
 
 
 def one_hot(numbers: np.ndarray | Tensor) -> Tensor:
@@ -49,6 +65,13 @@ def dense_network() -> nn.Sequential:
     for _ in range(2):
         layers += [nn.Linear(32, 32), nn.ReLU()]
     return nn.Sequential(*layers, nn.Linear(32, 1))
+
+
+def readout(model: nn.Sequential, site: Site) -> Callable[[Tensor], Tensor]:
+    """From the live units of a site, before or after its ReLU, to the logit; dead ones stay 0."""
+    rest = model[int(site.module) :]
+    live = torch.eye(rest[1].in_features)[list(site.units or range(rest[1].in_features))]
+    return lambda units: rest(units @ live)
 
 
 def train(
@@ -86,7 +109,7 @@ def trained_networks(
     """
     file = cache / f"{name}-{seed}.pt"
     if not file.exists():
-        tries = []
+        tries, started = [], time.process_time()
         for attempt in range(_MOST_TRIES):
             start = seed + 100_000 * attempt
             with torch.random.fork_rng():
@@ -104,6 +127,7 @@ def trained_networks(
                 "unseen": torch.from_numpy(unseen),
                 "accuracy": accuracy,
                 "n_tries": n_tries,
+                "cpu_seconds": time.process_time() - started,
             },
             file,
         )
@@ -113,5 +137,9 @@ def trained_networks(
         model = build()
     model.load_state_dict(stored["weights"])
     return Trained(
-        model.eval(), stored["unseen"].numpy(), float(stored["accuracy"]), int(stored["n_tries"])
+        model.eval(),
+        stored["unseen"].numpy(),
+        float(stored["accuracy"]),
+        int(stored["n_tries"]),
+        float(stored["cpu_seconds"]),
     )

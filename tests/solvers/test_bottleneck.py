@@ -48,6 +48,19 @@ def test_the_most_two_valued_direction_comes_first_whatever_the_mixing():
     assert np.all(np.diff(axes.kurtosis) > 0)
 
 
+@pytest.mark.parametrize("seed", [3, 4])
+def test_heavy_tailed_factors_do_not_hide_the_coin(seed):
+    """Two samples are sixty standard deviations away, each along a factor of its own."""
+    rng, n = np.random.default_rng(0), 3000
+    coin = rng.choice([-1.0, 1.0], n) + 0.1 * rng.normal(size=n)
+    others = np.where(rng.random((n, 3)) < 0.3, 1.0, -1.0) + 0.2 * rng.normal(size=(n, 3))
+    heavy = 0.05 * rng.normal(size=(n, 2))
+    heavy[[0, 1], [0, 1]] = 60.0
+    z = np.c_[coin, others, heavy] @ rng.normal(size=(6, 6))
+    axes = independent_axes(z, seed=seed)
+    assert abs(np.corrcoef((z - axes.mean) @ axes.unmixing[0], coin)[0, 1]) > 0.99
+
+
 def test_axes_are_uncorrelated_and_of_variance_one():
     z = np.random.default_rng(2).uniform(size=(2000, 4)) @ np.random.default_rng(3).normal(
         size=(4, 4)

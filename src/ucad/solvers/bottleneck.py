@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
 
-from ucad._types import Progress, ProgressEvent
+from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.solvers.gaps import Gap, GapModel, assemble, gaps_of, held_out_nll, usable_rows
-from ucad.solvers.independence import Axes, independent_axes
+from ucad.solvers.gap_training import BottleneckConfig, GapData, GapTraining, Readout
+from ucad.solvers.gaps import FactorSwitch, GapModel, assemble, gaps_of, held_out_nll
+from ucad.solvers.independence import excess_kurtosis, independent_axes
 from ucad.solvers.status import FitResult, FitStatus
+from ucad.solvers.switches import Switch, two_valued_direction
 
-__all__ = ["BottleneckConfig", "fit_bottleneck"]
+__all__ = ["BottleneckConfig", "Readout", "fit_bottleneck"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class BottleneckConfig:
-    """The settings of the bottleneck solver.
-
-    Attributes:
-        factors_per_gap: how many factors lie in each gap; as many in each if None.
-        hidden: tanh units of the decoder.
-        epochs: passes over the samples.
-        batch_size: samples a step.
-        learning_rate: of Adam, falling to 0 along a cosine.
-    """
-
-    factors_per_gap: tuple[int, ...] | None = None
-    hidden: int = 64
-    epochs: int = 12
-    batch_size: int = 2048
-    learning_rate: float = 1e-2
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "epochs", "batch_size", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise InvalidInputError(
-                    f"The '{name}' setting of BottleneckConfig must be above 0. "
-                    f"Got {getattr(self, name)} instead."
-                )
+_MOST_CLUSTERED = 20_000
 
 
 def fit_bottleneck(
@@ -68,8 +43,14 @@ def fit_bottleneck(
     2. The factors of a gap are turned to the axes of least kurtosis (`independent_axes`), the most
        two-valued first.
 
-    Labels are not used, nor is anything beyond the next layer. O(samples · factors · hidden) an
-    epoch.
+    With the setting `switch`, a two-valued factor comes first: the axes of a first bottleneck are
+    improved among all units (`two_valued_direction`), and the most two-valued of these directions
+    is put through a steep tanh. The
+    other factors are then trained beside it, and made uncorrelated with it; a gap without such an
+    axis is fitted as above. With `readouts`, small errors that matter to the network count too: its
+    decisions from F_X(z) must be those it takes itself, which is a measurement, not a label.
+
+    Nothing else beyond the next layer is used. O(samples · factors · hidden) an epoch.
 
     Args:
         data: samples of layered variables, standardised or not.
@@ -81,16 +62,27 @@ def fit_bottleneck(
     """
     started, config = time.perf_counter(), config or BottleneckConfig()
     gaps = gaps_of(data, n_factors, config.factors_per_gap)
+    readouts = config.readouts or (None,) * len(gaps)
+    if len(readouts) != len(gaps):
+        raise InvalidInputError(
+            f"The 'readouts' setting of BottleneckConfig must have one entry a gap, {len(gaps)}. "
+            f"Got {len(readouts)} instead."
+        )
     measured = data.unstandardised()
     models, history, interrupted = [], [], False
     for number, gap in enumerate(gaps):
-        gap_data = _GapData.of(measured, gap)
-        training = _Training(gap_data, gap.n_factors, config, seed)
+        gap_data = GapData.of(measured, gap)
+        stage = f"Gap {number + 1} of {len(gaps)}"
+        switch = None
+        if config.switch is not None and not interrupted:
+            search = _SwitchSearching(gap_data, config, readouts[number], seed)
+            switch, interrupted = search.run(progress, stage)
+        training = GapTraining(gap_data, gap.n_factors, config, seed, switch, readouts[number])
         if not interrupted:
-            interrupted = training.run(progress, f"Gap {number + 1} of {len(gaps)}")
-        model, axes = training.model()
-        models.append(model)
-        history.append(_row(number, gap_data, model, axes))
+            interrupted = training.run(progress, stage)
+        found = _turned(training)
+        models.append(found.model)
+        history.append(_row(number, gap_data, found))
     scm = assemble(measured, gaps, models)
     if data.scaling is not None:
         scm = scm.in_standard_units(data.scaling)
@@ -103,125 +95,95 @@ def fit_bottleneck(
     )
 
 
-class _GapData(NamedTuple):
-    """The two sides of a gap, centred and divided by one number a layer."""
-
-    x: Float[Tensor, "samples causes"]
-    y: Float[Tensor, "samples effects"]
-    is_observational: np.ndarray
-    x_mean: Float[np.ndarray, " causes"]
-    y_mean: Float[np.ndarray, " effects"]
-    x_scale: float
-    y_scale: float
-
-    @classmethod
-    def of(cls, data: InterventionalData, gap: Gap) -> _GapData:
-        rows = usable_rows(data, gap)
-        x, y = data.x[np.ix_(rows, gap.causes)], data.x[np.ix_(rows, gap.effects)]
-        x_mean, y_mean = x.mean(axis=0), y.mean(axis=0)
-        x_scale = float(np.sqrt(x.var(axis=0).mean())) or 1.0
-        y_scale = float(np.sqrt(y.var(axis=0).mean())) or 1.0
-        return cls(
-            torch.tensor((x - x_mean) / x_scale, dtype=torch.float32),
-            torch.tensor((y - y_mean) / y_scale, dtype=torch.float32),
-            ~data.is_intervened[rows].any(axis=1),
-            x_mean,
-            y_mean,
-            x_scale,
-            y_scale,
-        )
+class _Found(NamedTuple):
+    model: GapModel
+    kurtosis: Float[np.ndarray, " factors"]
 
 
-class _Training:
-    """Encoder and decoder of one gap while they are trained."""
+class _SwitchSearching(NamedTuple):
+    data: GapData
+    config: BottleneckConfig
+    readout: Readout | None
+    seed: int
 
-    def __init__(self, data: _GapData, n_factors: int, config: BottleneckConfig, seed: int) -> None:
-        self.data, self.config, self.seed = data, config, seed
-        self.generator = torch.Generator().manual_seed(seed)
-        n_effects = data.y.shape[1]
-        start = _reduced_rank_regression(data.x, data.y, n_factors)
-        self.parameters = [
-            start.requires_grad_(),
-            self._normal(config.hidden, n_factors).requires_grad_(),
-            self._normal(config.hidden).requires_grad_(),
-            (0.3 * self._normal(n_effects, config.hidden) / config.hidden**0.5).requires_grad_(),
-            torch.zeros(n_effects, requires_grad=True),
-        ]
-
-    def run(self, progress: Progress | None, stage: str) -> bool:
-        """Trains; returns whether somebody stopped it."""
-        config, n_samples = self.config, len(self.data.x)
-        batches = -(-n_samples // config.batch_size)
-        adam = torch.optim.Adam(self.parameters, lr=config.learning_rate)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, config.epochs * batches)
-        try:
-            for epoch in range(config.epochs):
-                order = torch.randperm(n_samples, generator=self.generator)
-                for batch in range(batches):
-                    rows = order[batch * config.batch_size : (batch + 1) * config.batch_size]
-                    adam.zero_grad()
-                    loss = ((self._decoded(self.data.x[rows]) - self.data.y[rows]) ** 2).mean()
-                    loss.backward()  # type: ignore[no-untyped-call]
-                    adam.step()
-                    schedule.step()
-                if progress is not None:
-                    progress(ProgressEvent(stage, epoch + 1, config.epochs))
-        except KeyboardInterrupt:
-            return True
-        return False
-
-    @torch.no_grad()
-    def model(self) -> tuple[GapModel, Axes]:
-        """The trained gap in the units of the data, its factors turned to independent axes."""
-        data = self.data
-        A, W1, b1, W2, b2 = (part.detach().double().numpy() for part in self.parameters)
-        z = data.x.double().numpy() @ A.T
-        seen = data.is_observational if data.is_observational.sum() > 1 else slice(None)
-        axes = independent_axes(z[seen], seed=self.seed)
-        weight = axes.unmixing @ A / data.x_scale
-        mixing = np.linalg.inv(axes.unmixing)
-        effects = data.y.shape[1]
-        error = ((self._decoded(data.x) - data.y) ** 2).mean(dim=0).sqrt().double().numpy()
-        moves = (data.y.std(dim=0) > 0).numpy()[:, None]
-        model = GapModel(
-            weight=weight,
-            bias=-axes.unmixing @ axes.mean - weight @ data.x_mean,
-            w1=np.tile(W1 @ mixing, (effects, 1, 1)),
-            b1=np.tile(b1 + W1 @ axes.mean, (effects, 1)),
-            w2=np.where(moves, W2, 0.0) * data.y_scale,
-            b2=data.y_mean + b2 * data.y_scale,
-            noise_scale=error * data.y_scale,
-        )
-        return model, axes
-
-    def _decoded(self, x: Tensor) -> Tensor:
-        A, W1, b1, W2, b2 = self.parameters
-        return torch.tanh(x @ (W1 @ A).T + b1) @ W2.T + b2
-
-    def _normal(self, *shape: int) -> Tensor:
-        return torch.randn(*shape, generator=self.generator)
+    def run(self, progress: Progress | None, stage: str) -> tuple[Switch | None, bool]:
+        """The switch of a gap, if it has one, and whether somebody stopped the search."""
+        data, search, seed = self.data, self.config.switch, self.seed
+        assert search is not None
+        wide = replace(self.config, hidden=search.hidden, epochs=search.epochs)
+        readout = self.readout if search.by_behaviour else None
+        n_factors = min(search.n_factors, data.x.shape[1])
+        training = GapTraining(data, n_factors, wide, seed, readout=readout)
+        if training.run(progress, f"{stage}, in search of a switch"):
+            return None, True
+        axes = independent_axes(training.factors()[data.seen], seed=seed).unmixing
+        starts = axes @ training.parameters[0].detach().double().numpy()
+        rows = np.random.default_rng(seed).permutation(data.seen)[:_MOST_CLUSTERED]
+        x = data.x.numpy()[rows].astype(np.float64)
+        # A heavy-tailed factor can keep the search for axes from its goal, so every axis is tried.
+        found = np.array([two_valued_direction(x, start) for start in starts])
+        kurtosis = excess_kurtosis(x @ found.T)
+        if kurtosis.min() > search.most_kurtosis:
+            return None, False
+        direction = found[kurtosis.argmin()]
+        return Switch.along(x, direction, search.steepness), False
 
 
-def _reduced_rank_regression(x: Tensor, y: Tensor, rank: int) -> Float[Tensor, "rank causes"]:
-    """The rows A that explain y best by a linear map of A x, with A x uncorrelated."""
-    x, y = x.double(), y.double()
-    covariance = x.T @ x / len(x)
-    values, vectors = torch.linalg.eigh(covariance)
-    keep = values > 1e-6 * values.max()
-    whitening = vectors[:, keep] / values[keep].sqrt()
-    left = torch.linalg.svd(whitening.T @ (x.T @ y) / len(x), full_matrices=False).U
-    A = (whitening @ left[:, :rank]).T
-    start = torch.zeros(rank, x.shape[1], dtype=A.dtype)
-    start[: len(A)] = A
-    return start.float()
+def _turned(training: GapTraining) -> _Found:
+    """The trained gap in the units of the data: z = U (ẑ − mean) of the trained factors ẑ.
+
+    U leaves the switch alone, takes what is correlated with it out of the other factors, and turns
+    those to independent axes; every factor has mean 0 and variance 1.
+    """
+    data, k = training.data, training.s.shape[1]
+    A, W1, b1, W2, b2 = (part.detach().double().numpy() for part in training.parameters)
+    z = training.factors()[data.seen]
+    U, mean = _unmixing(z, k, training.seed), z.mean(axis=0)
+    mixing, effects = np.linalg.inv(U), data.y.shape[1]
+    weight = U[:, k:] @ A / data.x_scale
+    moves = (data.y.std(dim=0) > 0).numpy()[:, None]
+    model = GapModel(
+        weight=weight,
+        bias=-U @ mean - weight @ data.x_mean,
+        w1=np.tile(W1 @ mixing, (effects, 1, 1)),
+        b1=np.tile(b1 + W1 @ mean, (effects, 1)),
+        w2=np.where(moves, W2, 0.0) * data.y_scale,
+        b2=data.y_mean + b2 * data.y_scale,
+        noise_scale=training.errors() * data.y_scale,
+        switch=_in_measured_units(training.switch, data, U[:, :k]),
+    )
+    return _Found(model, excess_kurtosis((z - mean) @ U.T))
 
 
-def _row(number: int, data: _GapData, model: GapModel, axes: Axes) -> dict[str, float | int | str]:
-    unexplained = (model.noise_scale / data.y_scale) ** 2
+def _unmixing(
+    z: Float[np.ndarray, "samples factors"], n_switches: int, seed: int
+) -> Float[np.ndarray, "factors factors"]:
+    k, U = n_switches, np.zeros((z.shape[1], z.shape[1]))
+    s, others = z[:, :k] - z[:, :k].mean(axis=0), z[:, k:] - z[:, k:].mean(axis=0)
+    shared = np.linalg.lstsq(s, others, rcond=None)[0]
+    U[:k, :k] = np.diag(1 / s.std(axis=0))
+    if others.shape[1]:
+        U[k:, k:] = independent_axes(others - s @ shared, seed=seed).unmixing
+        U[k:, :k] = -U[k:, k:] @ shared.T
+    return U
+
+
+def _in_measured_units(
+    switch: Switch | None, data: GapData, gain: Float[np.ndarray, "factors switches"]
+) -> FactorSwitch | None:
+    if switch is None:
+        return None
+    direction = switch.direction / data.x_scale
+    return FactorSwitch(direction, switch.offset - float(direction @ data.x_mean), gain[:, 0])
+
+
+def _row(number: int, data: GapData, found: _Found) -> dict[str, float | int | str]:
+    unexplained = (found.model.noise_scale / data.y_scale) ** 2
     return {
         "gap": number,
         "r2": float(1 - unexplained.mean()),
-        "kurtosis": " ".join(f"{value:.2f}" for value in axes.kurtosis),
+        "kurtosis": " ".join(f"{value:.2f}" for value in found.kurtosis),
+        "switch": "no" if found.model.switch is None else "yes",
     }
 
 

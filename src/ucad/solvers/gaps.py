@@ -14,9 +14,18 @@ from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 
-__all__ = ["Gap", "GapModel", "assemble", "gaps_of", "held_out_nll", "usable_rows"]
+__all__ = [
+    "FactorSwitch",
+    "Gap",
+    "GapModel",
+    "assemble",
+    "gaps_of",
+    "held_out_nll",
+    "usable_rows",
+]
 
 _MOST_SCORED = 20_000
+_NEARLY_LINEAR = 1e-4
 
 
 class Gap(NamedTuple):
@@ -33,6 +42,20 @@ class Gap(NamedTuple):
     n_factors: int
 
 
+class FactorSwitch(NamedTuple):
+    """What a two-valued function of the causes adds to z: gain · tanh(direction · x + offset).
+
+    Attributes:
+        direction: one number a cause.
+        offset: of the tanh.
+        gain: one number a factor.
+    """
+
+    direction: Float[np.ndarray, " causes"]
+    offset: float
+    gain: Float[np.ndarray, " factors"]
+
+
 class GapModel(NamedTuple):
     """z = W x_causes + b, and x_effect = w2 · tanh(W1 z + b1) + b2 + u for every effect.
 
@@ -44,6 +67,7 @@ class GapModel(NamedTuple):
         w2: effects × hidden.
         b2: one an effect.
         noise_scale: the root of the mean squared error of each effect.
+        switch: is added to z if not None.
     """
 
     weight: Float[np.ndarray, "factors causes"]
@@ -53,6 +77,7 @@ class GapModel(NamedTuple):
     w2: Float[np.ndarray, "effects hidden"]
     b2: Float[np.ndarray, " effects"]
     noise_scale: Float[np.ndarray, " effects"]
+    switch: FactorSwitch | None = None
 
 
 def gaps_of(
@@ -105,22 +130,20 @@ def assemble(
     """One `FactorSCM` of all gaps; variables of the first layer are roots."""
     n, m = data.n_variables, sum(gap.n_factors for gap in gaps)
     hidden = max(model.w2.shape[1] for model in models)
-    weight, bias = np.zeros((m, n)), np.zeros(m)
     w1, b1, w2 = np.zeros((n, hidden, m)), np.zeros((n, hidden)), np.zeros((n, hidden))
     b2, noise = data.x.mean(axis=0), data.x.std(axis=0)
     first = 0
     for gap, model in zip(gaps, models, strict=True):
         own, h = np.arange(first, first + gap.n_factors), model.w2.shape[1]
-        weight[np.ix_(own, gap.causes)], bias[own] = model.weight, model.bias
         w1[np.ix_(gap.effects, np.arange(h), own)] = model.w1
         b1[gap.effects, :h], w2[gap.effects, :h] = model.b1, model.w2
         b2[gap.effects], noise[gap.effects] = model.b2, model.noise_scale
         first += gap.n_factors
     parts = (torch.tensor(part, dtype=torch.float64) for part in (w1, b1, w2, b2))
-    F_X = MLPMechanism(*parts)
+    F_Z, F_X = _factor_mechanism(data, gaps, models), MLPMechanism(*parts)
     return FactorSCM(
-        FactorGraph(weight.T != 0, _edges(F_X), variable_names=data.variable_names),
-        LinearMechanism(*(torch.tensor(part, dtype=torch.float64) for part in (weight, bias))),
+        FactorGraph(_edges(F_Z).T, _edges(F_X), variable_names=data.variable_names),
+        F_Z,
         F_X,
         torch.tensor(noise, dtype=torch.float64),
     )
@@ -137,5 +160,40 @@ def held_out_nll(
     return scm.nll(scored.x, scored.is_intervened)
 
 
-def _edges(mechanism: MLPMechanism) -> Bool[np.ndarray, "targets inputs"]:
+def _factor_mechanism(
+    data: InterventionalData, gaps: Sequence[Gap], models: Sequence[GapModel]
+) -> LinearMechanism | MLPMechanism:
+    """F_Z of all gaps: linear, unless a gap has a switch.
+
+    With a switch, every factor has two tanh units: one for the switch, and one for its linear part
+    u, as tanh(εu)/ε with ε so small that on the samples this is u to one part in 10⁸.
+    """
+    n, m = data.n_variables, sum(gap.n_factors for gap in gaps)
+    weight, bias, first = np.zeros((m, n)), np.zeros(m), 0
+    steep, offset, gain = np.zeros((m, n)), np.zeros(m), np.zeros(m)
+    for gap, model in zip(gaps, models, strict=True):
+        own = np.arange(first, first + gap.n_factors)
+        weight[np.ix_(own, gap.causes)], bias[own] = model.weight, model.bias
+        if model.switch is not None:
+            steep[np.ix_(own, gap.causes)] = model.switch.direction
+            offset[own], gain[own] = model.switch.offset, model.switch.gain
+        first += gap.n_factors
+    if not gain.any():
+        return LinearMechanism(_double(weight), _double(bias))
+    largest = np.maximum(np.abs(data.x @ weight.T).max(axis=0), np.finfo(float).tiny)
+    epsilon = np.where(weight.any(axis=1), _NEARLY_LINEAR / largest, 0.0)
+    inverse = np.divide(1.0, epsilon, out=np.zeros_like(epsilon), where=epsilon > 0)
+    return MLPMechanism(
+        _double(np.stack([epsilon[:, None] * weight, steep], axis=1)),
+        _double(np.stack([np.zeros(m), offset], axis=1)),
+        _double(np.stack([inverse, gain], axis=1)),
+        _double(bias),
+    )
+
+
+def _double(values: np.ndarray) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _edges(mechanism: LinearMechanism | MLPMechanism) -> Bool[np.ndarray, "targets inputs"]:
     return np.asarray(mechanism.uses().numpy() != 0)

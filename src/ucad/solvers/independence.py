@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 __all__ = ["Axes", "excess_kurtosis", "independent_axes"]
 
-_STARTS, _STEPS, _STEP_SIZE, _SAMPLES = 32, 100, 0.2, 10_000
+_STARTS, _STEPS, _STEP_SIZE, _MOST_TURN, _SAMPLES = 32, 200, 0.2, 0.5, 10_000
 
 
 class Axes(NamedTuple):
@@ -74,11 +74,14 @@ def _least_kurtosis(
     """Projected gradient descent on the sphere from many starts; the best end wins."""
     v = rng.normal(size=(_STARTS, w.shape[1]))
     v /= np.linalg.norm(v, axis=1, keepdims=True)
-    for _ in range(_STEPS if w.shape[1] > 1 else 0):
-        gradient = ((w @ v.T) ** 3).T @ w / len(w)
+    for step in range(_STEPS if w.shape[1] > 1 else 0):
+        y = w @ v.T
+        gradient = (y * y * y).T @ w / len(w)  # numpy's ** 3 is thirty times slower
         gradient -= (gradient * v).sum(axis=1, keepdims=True) * v
-        # heavy-tailed directions have huge gradients: a step turns by at most about half a radian
+        # Heavy-tailed directions have huge gradients, and steps that do not get shorter leap over
+        # the minimum for ever: a step turns by at most half a radian at first, by none at the end.
         length = np.linalg.norm(gradient, axis=1, keepdims=True)
-        v = v - gradient * np.minimum(_STEP_SIZE, 0.5 / np.maximum(length, 1e-300))
+        most = _MOST_TURN * (1 - step / _STEPS)
+        v = v - gradient * np.minimum(_STEP_SIZE, most / np.maximum(length, 1e-300))
         v /= np.linalg.norm(v, axis=1, keepdims=True)
-    return v[((w @ v.T) ** 4).mean(axis=0).argmin()]
+    return v[np.square(np.square(w @ v.T)).mean(axis=0).argmin()]
