@@ -178,6 +178,15 @@ def test_a_damaged_line_in_the_middle_is_refused(tmp_path):
         read_rows(table)
 
 
+@pytest.fixture
+def listens_to_ctrl_c():
+    """A process that was started in the background may ignore the signal from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listens_to_ctrl_c")
 def test_ctrl_c_keeps_what_is_finished(tmp_path, functions):
     table, grid = tmp_path / "table.jsonl", grid_of("interrupt", *({"x": x} for x in range(4)))
     report = run_sweep(grid, table, LocalProcesses(1))
