@@ -94,16 +94,14 @@ def find_causes(
     if prior is not None and prior.known.any():
         ancestors = _with_known(ancestors, prior.known)
     possible = pairs & ~ancestors.T & ~np.eye(data.n_variables, dtype=bool)
-    answers = []
-    if not never.all():
+    by_interventions = []
+    if not never.all() and (nonlinear or data.n_variables <= FEW_VARIABLES):
         seen = (evidence > WEAK_EVIDENCE) | _untested(data)
         seen |= nobody if prior is None else prior.known
         may_cause = _promising(data, seen & possible, floor)
-        answers.append(Causes(may_cause, ancestors, None, never, prior))
+        by_interventions = [Causes(may_cause, ancestors, None, never, prior)]
         if nonlinear:
-            return answers
-        if data.n_variables > FEW_VARIABLES:
-            answers = []
+            return by_interventions
     may_cause = _promising(data, possible, floor)
     candidates = [np.flatnonzero(column) for column in may_cause.T]
     moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
@@ -111,7 +109,7 @@ def find_causes(
         ScoreBook(moments, settings.penalty, blur=floor), ancestors, ordering, seed
     )
     may_cause &= position[:, None] < position[None, :]
-    return [Causes(may_cause, ancestors, position, never, prior), *answers]
+    return [Causes(may_cause, ancestors, position, never, prior), *by_interventions]
 
 
 def _with_known(ancestors: BooleanMatrix, known: BooleanMatrix) -> BooleanMatrix:

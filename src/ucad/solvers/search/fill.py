@@ -69,17 +69,17 @@ def _new(
     """Models with one of the most promising candidates, and the children that gain most by it."""
     left = unexplained(data, spare)
     ranked = []
-    for at, function in enumerate(pool):
+    for function in pool:
         gains = gains_of(data, spare, k, function, left, settings, least=-np.inf)
         parents = np.isin(np.arange(data.n_variables), function.parents)
         gains[causes.no_children(parents[:, None])[:, 0]] = -np.inf
-        worth = np.maximum(gains, 0.0).sum() + min(gains.max(), 0.0)
-        ranked.append((worth - settings.penalty * len(function.parents), -at, gains))
-    ranked.sort(key=lambda entry: entry[:2], reverse=True)
-    for worth, at, gains in ranked[:N_TRIALS]:
-        if np.isfinite(worth):
-            children = np.union1d(np.flatnonzero(gains > 0), [np.argmax(gains)])
-            yield _filled(data, spare, k, pool[-at], children, settings)
+        gain = np.maximum(gains, 0.0).sum() + min(gains.max(), 0.0)
+        if np.isfinite(gain):
+            ranked.append((gain - settings.penalty * len(function.parents), function, gains))
+    ranked.sort(key=lambda entry: -entry[0])
+    for _, function, gains in ranked[:N_TRIALS]:
+        children = np.union1d(np.flatnonzero(gains > 0), [np.argmax(gains)])
+        yield _filled(data, spare, k, function, children, settings)
 
 
 def _copies(

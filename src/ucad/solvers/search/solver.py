@@ -129,8 +129,7 @@ class SearchRun:
     def go(self) -> None:
         """Runs all stages; an interruption leaves the best model so far."""
         try:
-            answers = self._answers()
-            for causes in answers:
+            for causes in self._answers():
                 self._try(causes)
             if self.prior is not None:
                 self._impose(self.prior)
@@ -164,6 +163,7 @@ class SearchRun:
             places, score = worth(self.found)
             if before is not None and (places, score + self.settings.penalty) > worth(self.model):
                 self.model, self.causes = self.found, before
+                self._tell("back to what was found before")
 
     def _stages(self, causes: Causes) -> Iterator[tuple[str, Model | None]]:
         data, settings = self.data, self.settings
