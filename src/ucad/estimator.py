@@ -41,7 +41,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_factors: how many factors to find (the paper's m).
         solver: `auto` (search, then the gradient objective from its result, whichever explains
             held-out samples better), `search`, `gradient`, `gradient-paper`; for dense layers of
-            units, as in networks, `bottleneck` or `rectified`.
+            units, as in networks, `bottleneck`, `switch` or `rectified`.
         factor_mechanism: how factors are made of variables: `linear`, `mlp`, or `auto`.
         variable_mechanism: how variables are made of factors: `linear`, `mlp`, or `auto`.
         layers: the layer of every variable, where causes lie in earlier layers than effects.

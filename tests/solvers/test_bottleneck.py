@@ -10,8 +10,6 @@ from ucad.metrics import mean_correlation
 from ucad.scm.certificate import certify
 from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
 from ucad.solvers.choose import SolverName, SolveSettings, solve
-from ucad.solvers.gaps import gaps_of
-from ucad.solvers.independence import independent_axes
 
 CONFIG = BottleneckConfig(epochs=25, batch_size=256, hidden=24)
 
@@ -36,38 +34,6 @@ def mixed():
 @pytest.fixture(scope="module")
 def fitted(mixed):
     return fit_bottleneck(mixed[0], 2, config=CONFIG)
-
-
-def test_the_most_two_valued_direction_comes_first_whatever_the_mixing():
-    rng = np.random.default_rng(1)
-    sources = np.c_[rng.normal(size=3000), rng.choice([-1.0, 1.0], 3000), rng.uniform(size=3000)]
-    z = sources @ rng.normal(size=(3, 3))
-    axes = independent_axes(z)
-    first = (z - axes.mean) @ axes.unmixing[0]
-    assert abs(np.corrcoef(first, sources[:, 1])[0, 1]) > 0.99
-    assert np.all(np.diff(axes.kurtosis) > 0)
-
-
-@pytest.mark.parametrize("seed", [3, 4])
-def test_heavy_tailed_factors_do_not_hide_the_coin(seed):
-    """Two samples are sixty standard deviations away, each along a factor of its own."""
-    rng, n = np.random.default_rng(0), 3000
-    coin = rng.choice([-1.0, 1.0], n) + 0.1 * rng.normal(size=n)
-    others = np.where(rng.random((n, 3)) < 0.3, 1.0, -1.0) + 0.2 * rng.normal(size=(n, 3))
-    heavy = 0.05 * rng.normal(size=(n, 2))
-    heavy[[0, 1], [0, 1]] = 60.0
-    z = np.c_[coin, others, heavy] @ rng.normal(size=(6, 6))
-    axes = independent_axes(z, seed=seed)
-    assert abs(np.corrcoef((z - axes.mean) @ axes.unmixing[0], coin)[0, 1]) > 0.99
-
-
-def test_axes_are_uncorrelated_and_of_variance_one():
-    z = np.random.default_rng(2).uniform(size=(2000, 4)) @ np.random.default_rng(3).normal(
-        size=(4, 4)
-    )
-    axes = independent_axes(z)
-    y = (z - axes.mean) @ axes.unmixing.T
-    assert np.allclose(np.cov(y.T, bias=True), np.eye(4), atol=1e-8)
 
 
 def test_a_coin_hidden_in_a_dense_gap_is_the_first_factor(mixed, fitted):
@@ -105,12 +71,25 @@ def test_the_certificate_does_not_claim_anchors(mixed, fitted):
 def test_solve_knows_the_solvers_between_layers(mixed):
     data, _ = mixed
     standard = data.standardised()
-    for solver in (SolverName.BOTTLENECK, SolverName.RECTIFIED):
+    for solver in (SolverName.BOTTLENECK, SolverName.SWITCH, SolverName.RECTIFIED):
         settings = SolveSettings(n_factors=2, solver=solver)
         assert solve(standard, settings, validation=standard).scm.graph.n_factors == 2
     wrong = SolveSettings(n_factors=2, solver=SolverName.BOTTLENECK, factor_mechanism="mlp")
-    with pytest.raises(InvalidInputError, match="linear F_Z"):
+    with pytest.raises(InvalidInputError, match="makes linear F_Z"):
         solve(standard, wrong, validation=standard)
+    wrong = SolveSettings(n_factors=2, solver=SolverName.SWITCH, factor_mechanism="linear")
+    with pytest.raises(InvalidInputError, match="makes nonlinear F_Z"):
+        solve(standard, wrong, validation=standard)
+
+
+def test_the_solver_called_switch_makes_the_coin_a_switch(mixed):
+    data, z = mixed
+    standard = data.standardised()
+    settings = SolveSettings(n_factors=2, solver=SolverName.SWITCH)
+    result = solve(standard, settings, validation=standard)
+    first = result.scm.state_map(standard.x[:3000])[:, 0].numpy()
+    assert result.history[0]["switch"] == "yes"
+    assert abs(np.corrcoef(first, z[:3000, 0])[0, 1]) > 0.99
 
 
 def test_data_without_layers_are_refused():
@@ -119,9 +98,6 @@ def test_data_without_layers_are_refused():
         fit_bottleneck(data, 2)
 
 
-def test_factors_must_fill_the_gaps_evenly_or_as_told(mixed):
-    data, _ = mixed
-    with pytest.raises(InvalidInputError, match="add up to 3"):
-        gaps_of(data, 3, (1, 2))
+def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(InvalidInputError, match="'epochs' setting"):
         BottleneckConfig(epochs=0)

@@ -88,30 +88,6 @@ def test_without_a_two_valued_direction_the_gap_has_no_switch():
     assert result.scm.factor_mechanism.is_affine
 
 
-def test_a_readout_makes_small_errors_count_and_its_weights_are_left_alone():
-    """Three factors and room for two: the decision hangs on the one that moves its unit least."""
-    rng = np.random.default_rng(5)
-    z = rng.uniform(-1, 1, size=(4000, 3))
-    y = np.c_[5 * z[:, :2], 0.5 * z[:, 2]]
-    x = z @ rng.normal(size=(3, 4))
-    data = InterventionalData.from_arrays(np.c_[x, y], layer_of=[0] * 4 + [1] * 3)
-    network = torch.nn.Linear(3, 1)
-    with torch.no_grad():
-        network.weight.copy_(torch.tensor([[0.0, 0.0, 20.0]]))
-        network.bias.zero_()
-    kept = []
-    for readouts in (None, (network,)):
-        config = BottleneckConfig(
-            epochs=20, batch_size=256, hidden=16, readouts=readouts, behaviour_weight=5.0
-        )
-        scm = fit_bottleneck(data, 2, config=config).scm
-        decoded = scm.expected_variables(scm.state_map(data.x))[:, 6].numpy()
-        kept.append(((decoded > 0) == (z[:, 2] > 0)).mean())
-    assert kept[0] < 0.8
-    assert kept[1] > 0.95
-    assert network.weight.grad is None
-
-
 def test_of_two_coins_the_one_that_the_decision_needs_is_found_by_behaviour():
     rng = np.random.default_rng(6)
     idle, needed = coin(rng, 3000), coin(rng, 3000) + 0.15 * rng.normal(size=3000)

@@ -63,7 +63,7 @@ def fit(
         How many factors to find.
     solver
         auto, search, gradient or gradient-paper; for layers that are dense, as in networks,
-        bottleneck or rectified.
+        bottleneck, switch or rectified.
     factor_mechanism
         How factors are made of variables: auto, linear or mlp.
     variable_mechanism

@@ -19,7 +19,7 @@ class FitSettings:
 
     Attributes:
         factors: how many factors to find.
-        solver: auto, search, gradient, gradient-paper, bottleneck or rectified.
+        solver: auto, search, gradient, gradient-paper, bottleneck, switch or rectified.
         factor_mechanism: auto, linear or mlp.
         variable_mechanism: auto, linear or mlp.
         layers: a file with a line a variable (name,layer), or none.

@@ -45,10 +45,10 @@ def fit_bottleneck(
 
     With the setting `switch`, a two-valued factor comes first: the axes of a first bottleneck are
     improved among all units (`two_valued_direction`), and the most two-valued of these directions
-    is put through a steep tanh. The
-    other factors are then trained beside it, and made uncorrelated with it; a gap without such an
-    axis is fitted as above. With `readouts`, small errors that matter to the network count too: its
-    decisions from F_X(z) must be those it takes itself, which is a measurement, not a label.
+    is put through a steep tanh. The other factors are then trained beside it, and made uncorrelated
+    with it; a gap without such an axis is fitted as above. With `readouts`, small errors that
+    matter to the network count too: its decisions from F_X(z) must be those it takes itself, which
+    is a measurement, not a label.
 
     Nothing else beyond the next layer is used. O(samples · factors · hidden) an epoch.
 

@@ -38,6 +38,7 @@ class SolverName(StrEnum):
     GRADIENT = "gradient"
     PAPER = "gradient-paper"
     BOTTLENECK = "bottleneck"
+    SWITCH = "switch"
     RECTIFIED = "rectified"
 
 
@@ -108,7 +109,7 @@ def solve(
     with _one_thread():
         if settings.solver in (SolverName.GRADIENT, SolverName.PAPER):
             return _gradient(data, settings, validation, progress, checkpoint, None)
-        if settings.solver in (SolverName.BOTTLENECK, SolverName.RECTIFIED):
+        if settings.solver in (SolverName.BOTTLENECK, SolverName.SWITCH, SolverName.RECTIFIED):
             return _between_layers(data, settings, validation, progress)
         found = _search(data, settings, validation, progress)
         is_done = settings.solver == SolverName.SEARCH or found.status.interrupted
@@ -158,17 +159,21 @@ def _between_layers(
     validation: InterventionalData,
     progress: Progress | None,
 ) -> FitResult:
-    from ucad.solvers.bottleneck import fit_bottleneck
+    from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
     from ucad.solvers.rectified import fit_rectified
+    from ucad.solvers.switches import SwitchSearch
 
     if settings.prior is not None:
         raise InvalidInputError(
             f"The solver '{settings.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
         )
     asked = (settings.factor_mechanism, settings.variable_mechanism)
-    if asked[0] == MechanismChoice.MLP or asked[1] == MechanismChoice.LINEAR:
+    with_switch = settings.solver == SolverName.SWITCH
+    other = MechanismChoice.LINEAR if with_switch else MechanismChoice.MLP
+    if asked[0] == other or asked[1] == MechanismChoice.LINEAR:
+        made = "nonlinear F_Z and F_X" if with_switch else "linear F_Z and nonlinear F_X"
         raise InvalidInputError(
-            f"The solver '{settings.solver}' makes linear F_Z and nonlinear F_X. Got "
+            f"The solver '{settings.solver}' makes {made}. Got "
             f"factor_mechanism={asked[0]!r}, variable_mechanism={asked[1]!r} instead."
         )
     if settings.solver == SolverName.RECTIFIED:
@@ -176,6 +181,7 @@ def _between_layers(
     return fit_bottleneck(
         data,
         settings.n_factors,
+        config=BottleneckConfig(switch=SwitchSearch() if with_switch else None),
         validation=validation,
         seed=settings.seed,
         progress=progress,
