@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from ucad.solvers.search.functions import (
     Function,
@@ -39,12 +40,10 @@ def test_a_network_is_fitted_to_a_network():
 def test_the_gradient_is_the_derivative():
     x, y = nonlinear_data(200)
     f = fit_function(x, np.array([0, 1]), everything(y), MLP)
-    for column, parent in enumerate(f.parents):
-        ahead, behind = x.copy(), x.copy()
-        ahead[:, parent] += 1e-5
-        behind[:, parent] -= 1e-5
-        slope = (f.values(ahead) - f.values(behind)) / 2e-5
-        np.testing.assert_allclose(f.gradient(x)[:, column], slope, atol=1e-6)
+    u = torch.tensor(x[:, f.parents], requires_grad=True)
+    w1, b1, w2 = (torch.tensor(part) for part in (f.w1, f.b1, f.w2))
+    ((u @ w1.T + b1).tanh() @ w2).sum().backward()
+    np.testing.assert_allclose(f.gradient(x), u.grad.numpy(), atol=1e-5)
 
 
 def test_affine_fits_are_weighted_least_squares():
@@ -95,7 +94,7 @@ def test_starting_from_a_fit_never_makes_it_worse():
 def test_unit_variance_and_constant_functions():
     x, y = nonlinear_data()
     scaled = unit_variance(fit_function(x, np.array([0, 1]), everything(y), MLP), x).values(x)
-    assert scaled.mean() == pytest.approx(0, abs=1e-9)
+    assert scaled.mean() == pytest.approx(0, abs=1e-6)
     assert scaled.std() == pytest.approx(1)
     constant = Function(np.array([], dtype=np.int64), None, None, np.zeros(0), 2.0)
     assert np.isfinite(unit_variance(constant, x).values(x)).all()

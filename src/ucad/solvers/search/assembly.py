@@ -64,25 +64,33 @@ class Assembly:
 
     def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
         """Which chosen factors may have which variables as children."""
-        feeds = self.parents[:, order]
-        place = np.arange(len(order))
-        first = np.where(feeds, place, len(order)).min(axis=1, initial=len(order))
         may = np.zeros(self.parents.shape, dtype=bool)
-        may[:, order] = place[None, :] < first[:, None]
-        return may & ~self.barred
+        may[:, order] = self._may(np.array([order], dtype=np.int64))[0]
+        return may
+
+    def _may(
+        self, orders: Int[np.ndarray, "orders factors"]
+    ) -> Bool[np.ndarray, "orders variables factors"]:
+        """The same for many orders; O(orders · n · m)."""
+        m = orders.shape[1]
+        feeds, barred = (part.T[orders].transpose(0, 2, 1) for part in (self.parents, self.barred))
+        first = np.where(feeds, np.arange(m), m).min(axis=2, initial=m)
+        may: Bool[np.ndarray, "orders variables factors"] = np.arange(m) < first[:, :, None]
+        return may & ~barred
 
     def score(self, order: Order) -> float:
         """The score of one ordered choice, up to a constant."""
         return float(self.scores([order])[0])
 
     def scores(self, orders: Sequence[Order]) -> Float[np.ndarray, " orders"]:
-        """The scores of many ordered choices, all new regressions in one batch."""
-        some = self.explainable
-        may = np.stack([self.allowed(order)[some] for order in orders])
-        each = self.book.scores(np.tile(some, len(orders)), may.reshape(-1, may.shape[2]))
-        edges = [self.parents[:, order].sum() for order in orders]
-        total: Float[np.ndarray, " orders"] = each.reshape(len(orders), -1).sum(axis=1)
-        return total - self.book.penalty * np.array(edges)
+        """The scores of many ordered choices of as many factors, all in one batch."""
+        some, chosen = self.explainable, np.array(orders, dtype=np.int64)
+        which, few = np.tile(some, len(chosen)), np.repeat(chosen, len(some), axis=0)
+        may = self._may(chosen)[:, some].reshape(few.shape)
+        each = self.book.scores_among(which, few, may).reshape(len(chosen), -1)
+        edges = self.parents.sum(axis=0)[chosen].sum(axis=1)
+        total: Float[np.ndarray, " orders"] = each.sum(axis=1) - self.book.penalty * edges
+        return total
 
     def children(self, order: Order) -> Selection:
         """The regressions of all variables on the chosen factors."""

@@ -88,19 +88,25 @@ class Function:
 
     def values(self, x: VariableSamples) -> Float[np.ndarray, " samples"]:
         """f(x) at every sample."""
-        u = x[:, self.parents]
-        if self.w1 is not None:
-            u = tanh(u @ self.w1.T + self.b1)
-        out: Float[np.ndarray, " samples"] = u @ self.w2 + self.b2
-        return out
+        if self.w1 is None:
+            affine: Float[np.ndarray, " samples"] = x[:, self.parents] @ self.w2 + self.b2
+            return affine
+        values = self.units(x) @ self.w2.astype(np.float32) + np.float32(self.b2)
+        return values.astype(x.dtype, copy=False)
 
     def gradient(self, x: VariableSamples) -> Float[np.ndarray, "samples inputs"]:
         """∂f/∂u at every sample."""
         if self.w1 is None:
             return np.broadcast_to(self.w2, (len(x), len(self.w2)))
-        hidden = tanh(x[:, self.parents] @ self.w1.T + self.b1)
-        slope: Float[np.ndarray, "samples inputs"] = ((1 - hidden**2) * self.w2) @ self.w1
-        return slope
+        slope = (1 - self.units(x) ** 2) * self.w2.astype(np.float32)
+        return (slope @ self.w1.astype(np.float32)).astype(x.dtype, copy=False)
+
+    def units(self, x: VariableSamples) -> Float[np.ndarray, "samples hidden"]:
+        """tanh(w1 u + b1), in single precision, which takes a quarter of the time."""
+        assert self.w1 is not None
+        assert self.b1 is not None
+        u = x[:, self.parents].astype(np.float32)
+        return tanh(u @ self.w1.T.astype(np.float32) + self.b1.astype(np.float32))
 
     def affine(self, scale: float, shift: float) -> Function:
         """The function scale · f + shift."""

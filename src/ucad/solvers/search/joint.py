@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import FactorSamples, VariableSamples
 from ucad.data import InterventionalData
-from ucad.solvers.search.functions import Function, FunctionConfig, tanh
+from ucad.solvers.search.functions import Function, FunctionConfig
 
 __all__ = ["fit_together"]
 
@@ -81,7 +81,7 @@ class _Problem:
     ) -> tuple[Float[np.ndarray, "weights weights"], Float[np.ndarray, " weights"]]:
         """Σ_j p_j J_jᵀ J_j / N and Σ_j p_j J_jᵀ e_j / N, weights of f first, then of each g_j."""
         z = self.state(functions[0])
-        own = _jacobian(functions[0], self.x)
+        own, _ = _jacobian(functions[0], self.x)
         sizes = [own.shape[1], *(_size(g) for g in functions[1:])]
         ends = np.cumsum(sizes)
         gram, slope = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
@@ -89,8 +89,9 @@ class _Problem:
         weight, pull = np.zeros((2, len(z)), dtype=z.dtype)
         for at, g in enumerate(functions[1:]):
             some = slice(ends[at], ends[at + 1])
-            through = self._slope(g, z) * self.free[:, at]
-            theirs = _jacobian(g, z) * self.free[:, at, None]
+            theirs, gradient = _jacobian(g, z)
+            theirs = theirs * self.free[:, at, None]
+            through = gradient[:, g.parents == self.k][:, 0] * self.free[:, at]
             gram[some, some] = precision[at] * (theirs.T @ theirs)
             gram[first, some] = precision[at] * (own.T @ (theirs * through[:, None]))
             gram[some, first] = gram[first, some].T
@@ -101,21 +102,19 @@ class _Problem:
         slope[first] = own.T @ pull
         return gram / len(z), slope / len(z)
 
-    def _slope(self, g: Function, z: FactorSamples) -> Float[np.ndarray, " samples"]:
-        column = int(np.flatnonzero(g.parents == self.k)[0])
-        return g.gradient(z)[:, column]
 
-
-def _jacobian(function: Function, x: VariableSamples) -> Float[np.ndarray, "samples weights"]:
-    """∂f/∂(w1, b1, w2, b2) at every sample, in that order."""
+def _jacobian(
+    function: Function, x: VariableSamples
+) -> tuple[Float[np.ndarray, "samples weights"], Float[np.ndarray, "samples inputs"]]:
+    """∂f/∂(w1, b1, w2, b2) at every sample, in that order, and ∂f/∂u."""
     u = x[:, function.parents]
     one = np.ones((len(x), 1), dtype=x.dtype)
     if function.w1 is None:
-        return np.concatenate([u, one], axis=1)
-    hidden = tanh(u @ function.w1.T + function.b1)
+        return np.concatenate([u, one], axis=1), function.gradient(x)
+    hidden = function.units(x)
     slope = (1 - hidden**2) * function.w2
     by_input = (slope[:, :, None] * u[:, None, :]).reshape(len(u), -1)
-    return np.concatenate([by_input, slope, hidden, one], axis=1)
+    return np.concatenate([by_input, slope, hidden, one], axis=1), slope @ function.w1
 
 
 def _levenberg_marquardt(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt64
 
 from ucad.solvers.search.moments import LocalMoments
 
@@ -83,6 +85,9 @@ def grow_shrink(
 class ScoreBook:
     """The best score of a target given the candidates it may use, each looked up once.
 
+    A set of candidates is known by the sum of random 64-bit tokens, one a candidate and one a
+    target: two of a million sets have the same sum with a probability below 1e-7.
+
     Attributes:
         moments: the candidates of every target and their moments.
         penalty: the price of a feature.
@@ -94,22 +99,42 @@ class ScoreBook:
     penalty: float
     blur: float = 0.0
     width: int = 1
-    known: dict[tuple[int, bytes], float] = field(default_factory=dict)
+    known: dict[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def tokens(self) -> UInt64[np.ndarray, " both"]:
+        """Of every candidate, then of every target."""
+        n_targets, size = self.moments.gram.shape[:2]
+        both = (size - 1) // self.width + n_targets
+        return np.random.default_rng(0).integers(2**64, size=both, dtype=np.uint64)
 
     def scores(
         self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems candidates"]
     ) -> Float[np.ndarray, " problems"]:
         """Returns the score of target `which[b]` given the candidates `allowed[b]`."""
-        packed = np.packbits(allowed, axis=1)
-        size, together = packed.shape[1], packed.tobytes()
-        keys = [(j, together[b * size : (b + 1) * size]) for b, j in enumerate(which.tolist())]
-        new = {key: at for at, key in enumerate(keys) if key not in self.known}
-        if new:
-            rows = np.fromiter(new.values(), dtype=np.int64)
-            pieces = np.array_split(rows, -(-len(rows) // BATCH))
-            scores = [self.select(which[some], allowed[some]).score for some in pieces]
-            self.known.update(zip(new, np.concatenate(scores).tolist(), strict=True))
-        return np.array([self.known[key] for key in keys])
+        keys = self.tokens[allowed.shape[1] + which] + allowed @ self.tokens[: allowed.shape[1]]
+        return self._look_up(keys, lambda rows: self.select(which[rows], allowed[rows]))
+
+    def scores_among(
+        self,
+        which: Int[np.ndarray, " problems"],
+        few: Int[np.ndarray, "problems few"],
+        allowed: Bool[np.ndarray, "problems few"],
+    ) -> Float[np.ndarray, " problems"]:
+        """The same where target `which[b]` may use those of the candidates `few[b]` allowed it."""
+        n_candidates = len(self.tokens) - len(self.moments.gram)
+        tokens = np.where(allowed, self.tokens[few], np.uint64(0))
+        keys = self.tokens[n_candidates + which] + tokens.sum(axis=1, dtype=np.uint64)
+
+        def select(rows: Int[np.ndarray, " some"]) -> Selection:
+            first = np.argsort(~allowed[rows], axis=1, kind="stable")
+            first = first[:, : int(allowed[rows].sum(axis=1).max(initial=0))]
+            some, may = (np.take_along_axis(part[rows], first, axis=1) for part in (few, allowed))
+            columns = some[:, :, None] * self.width + np.arange(self.width)
+            columns = columns.reshape(len(rows), -1)
+            return self._among(which[rows], columns, np.repeat(may, self.width, axis=1))
+
+        return self._look_up(keys, select)
 
     def select(
         self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems candidates"]
@@ -122,15 +147,39 @@ class ScoreBook:
             problems = Problems(self.moments.gram, self.moments.n_samples, which, allowed)
             return grow_shrink(problems, self.penalty, blur=self.blur)
         narrow = np.argsort(~allowed, axis=1, kind="stable")[:, :most]
-        columns = np.concatenate([narrow, np.full((len(which), 1), k)], axis=1)
-        gram = self.moments.gram[which[:, None, None], columns[:, :, None], columns[:, None, :]]
-        counts, own = self.moments.n_samples[which], np.arange(len(which))
-        few = Problems(gram, counts, own, np.take_along_axis(allowed, narrow, axis=1))
-        found = grow_shrink(few, self.penalty, blur=self.blur)
+        found = self._among(which, narrow, np.take_along_axis(allowed, narrow, axis=1))
         wide = Selection(np.zeros(allowed.shape, dtype=bool), np.zeros(allowed.shape), *found[2:])
         np.put_along_axis(wide.selected, narrow, found.selected, axis=1)
         np.put_along_axis(wide.coefficients, narrow, found.coefficients, axis=1)
         return wide
+
+    def _among(
+        self,
+        which: Int[np.ndarray, " problems"],
+        features: Int[np.ndarray, "problems few"],
+        allowed: Bool[np.ndarray, "problems few"],
+    ) -> Selection:
+        """The selection among a few features of each problem, with their moments taken out."""
+        last = np.full((len(which), 1), self.moments.gram.shape[1] - 1)
+        columns = np.concatenate([features, last], axis=1)
+        gram = self.moments.gram[which[:, None, None], columns[:, :, None], columns[:, None, :]]
+        own = np.arange(len(which))
+        problems = Problems(gram, self.moments.n_samples[which], own, allowed)
+        return grow_shrink(problems, self.penalty, blur=self.blur)
+
+    def _look_up(
+        self,
+        keys: UInt64[np.ndarray, " problems"],
+        select: Callable[[Int[np.ndarray, " some"]], Selection],
+    ) -> Float[np.ndarray, " problems"]:
+        distinct, first, back = np.unique(keys, return_index=True, return_inverse=True)
+        names = distinct.tolist()
+        new = np.array([at for at, key in enumerate(names) if key not in self.known], dtype=int)
+        for some in np.array_split(new, -(-len(new) // BATCH)) if len(new) else []:
+            scores = select(first[some]).score.tolist()
+            self.known.update(zip(distinct[some].tolist(), scores, strict=True))
+        found: Float[np.ndarray, " problems"] = np.array([self.known[key] for key in names])[back]
+        return found
 
 
 def _grow(

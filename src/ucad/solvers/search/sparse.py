@@ -11,7 +11,6 @@ from ucad.solvers.search.functions import (
     FunctionConfig,
     Regression,
     fit_function,
-    tanh,
 )
 
 __all__ = ["fit_sparse_function", "interventional_gains", "permutation_price"]
@@ -89,7 +88,7 @@ def interventional_gains(
     if function.w1 is None:
         return gains
     residual = regression.target - function.values(x)
-    hidden = tanh(x[:, function.parents] @ function.w1.T + function.b1)
+    hidden = function.units(x).astype(np.float64)
     slope = (1 - hidden**2) * function.w2
     slopes, units = _leading(slope), _leading(hidden)
     for i in np.setdiff1d(np.arange(x.shape[1]), function.parents):
@@ -114,16 +113,15 @@ def _score_test(
     floor: float,
 ) -> Float[np.ndarray, " candidates"]:
     """Nats that each variable would gain to first order as a further parent."""
-    assert function.w1 is not None
-    hidden = tanh(x[:, function.parents] @ function.w1.T + function.b1)
-    slope = (1 - hidden**2) * function.w2
+    slope = (1 - function.units(x) ** 2) * function.w2.astype(np.float32)
     residual = regression.target - function.values(x)
     w = regression.weights / regression.weights.mean()
     total = float((w * residual**2).sum()) + floor * len(x)
-    units = slope.shape[1]
-    b = (slope * (w * residual)[:, None]).T @ x[:, allowed]
-    pairs = (slope[:, :, None] * slope[:, None, :] * w[:, None, None]).reshape(len(x), -1)
-    gram = ((x[:, allowed] ** 2).T @ pairs).reshape(len(allowed), units, units)
+    units, others = slope.shape[1], x[:, allowed].astype(np.float32)
+    b = (slope * (w * residual)[:, None]).T @ others
+    weighted = slope * w[:, None].astype(np.float32)
+    pairs = (weighted[:, :, None] * slope[:, None, :]).reshape(len(x), -1)
+    gram = ((others**2).T @ pairs).astype(np.float64).reshape(len(allowed), units, units)
     size = np.trace(gram, axis1=1, axis2=2)[:, None, None] / units
     gram = gram + 1e-6 * size * np.eye(units)
     explained = np.einsum("hi,ihg,gi->i", b, np.linalg.inv(gram), b)
