@@ -47,9 +47,5 @@ def as_mechanism(functions: Sequence[Function], n_inputs: int) -> LinearMechanis
 
 def parameter_count(model: Model) -> int:
     """The number of free parameters, scale and shift of every factor taken off."""
-    total = 0
-    for function in (*model.factors, *model.variables):
-        total += 1 + len(function.w2)
-        if function.w1 is not None:
-            total += function.w1.size + len(function.w1)
-    return total - 2 * len(model.factors)
+    functions = (*model.factors, *model.variables)
+    return sum(function.n_weights for function in functions) - 2 * len(model.factors)

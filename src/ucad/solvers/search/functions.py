@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-TOLERANCE = 1e-3
+FIRST_DAMPING = 1e-3
 LEAST_DAMPING = 1e-7
 SAME = 0.999
 
@@ -36,6 +36,7 @@ class FunctionConfig:
     Attributes:
         hidden: units of the hidden layer; 0 means affine functions.
         n_steps: Levenberg–Marquardt steps at most.
+        tolerance: a step that lowers the error by less than this share of it is the last.
         n_samples: samples used at most; a regular subset is taken of more.
         ridge: weight decay, relative to a target of variance 1.
         floor: s₀, the error below which nothing is worth explaining.
@@ -44,7 +45,8 @@ class FunctionConfig:
     """
 
     hidden: int = 16
-    n_steps: int = 25
+    n_steps: int = 40
+    tolerance: float = 1e-3
     n_samples: int = 3000
     ridge: float = 1e-6
     floor: float = 1e-3
@@ -85,6 +87,12 @@ class Function:
     b1: Float[np.ndarray, " hidden"] | None
     w2: Float[np.ndarray, " weights"]
     b2: float
+
+    @property
+    def n_weights(self) -> int:
+        """How many numbers are fitted."""
+        hidden = 0 if self.w1 is None else self.w1.size + len(self.w1)
+        return hidden + len(self.w2) + 1
 
     def values(self, x: VariableSamples) -> Float[np.ndarray, " samples"]:
         """f(x) at every sample."""
@@ -225,7 +233,7 @@ def _levenberg_marquardt(
 
     Samples are in single precision, which takes half the time; weights and solutions are not.
     """
-    at, damping = start, 1e-2
+    at, damping = start, FIRST_DAMPING
     flat = np.concatenate([part.ravel() for part in at])
     hidden, residual = _residual(at, u, y, w)
     loss = _loss(residual, flat, config)
@@ -247,7 +255,7 @@ def _levenberg_marquardt(
                 damping = max(damping / 3, LEAST_DAMPING)
                 break
             damping *= 4
-        if before - loss < TOLERANCE * (loss + config.floor / 10):
+        if before - loss < config.tolerance * (loss + config.floor / 10):
             break
     return at
 

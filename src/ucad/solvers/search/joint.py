@@ -15,7 +15,7 @@ from ucad.solvers.search.functions import Function, FunctionConfig
 __all__ = ["fit_together"]
 
 LARGEST_DAMPING = 1e6
-TOLERANCE = 1e-3
+FIRST_DAMPING = 1e-2
 
 
 def fit_together(
@@ -82,7 +82,7 @@ class _Problem:
         """Σ_j p_j J_jᵀ J_j / N and Σ_j p_j J_jᵀ e_j / N, weights of f first, then of each g_j."""
         z = self.state(functions[0])
         own, _ = _jacobian(functions[0], self.x)
-        sizes = [own.shape[1], *(_size(g) for g in functions[1:])]
+        sizes = [own.shape[1], *(g.n_weights for g in functions[1:])]
         ends = np.cumsum(sizes)
         gram, slope = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
         first = slice(0, sizes[0])
@@ -121,7 +121,7 @@ def _levenberg_marquardt(
     problem: _Problem, start: list[Function], config: FunctionConfig
 ) -> list[Function]:
     """Samples and functions of them are in single precision; weights and solutions are not."""
-    damping = 1e-2
+    damping = FIRST_DAMPING
     flat = np.concatenate([_flat(f) for f in start])
     functions = _unflatten(flat.astype(np.float32), start)
     residuals = problem.residuals(functions)
@@ -142,7 +142,7 @@ def _levenberg_marquardt(
                 loss, precision, damping = trial_loss, trial_precision, max(damping / 3, 1e-8)
                 break
             damping *= 4
-        if before - loss < TOLERANCE:
+        if before - loss < config.tolerance:
             break
     return _unflatten(flat, start)
 
@@ -181,11 +181,6 @@ def _standardised(
     return factor.affine(1.0 / scale, -mean / scale), changed
 
 
-def _size(function: Function) -> int:
-    hidden = 0 if function.w1 is None else function.w1.size + len(function.w1)
-    return hidden + len(function.w2) + 1
-
-
 def _flat(function: Function) -> Float[np.ndarray, " weights"]:
     parts = [] if function.w1 is None else [function.w1.ravel(), function.b1]
     return np.concatenate([*parts, function.w2, [function.b2]])
@@ -194,7 +189,7 @@ def _flat(function: Function) -> Float[np.ndarray, " weights"]:
 def _unflatten(flat: Float[np.ndarray, " weights"], like: Sequence[Function]) -> list[Function]:
     functions, at = [], 0
     for old in like:
-        part = flat[at : at + _size(old)]
+        part = flat[at : at + old.n_weights]
         at += len(part)
         changed = replace(old, w2=part[-1 - len(old.w2) : -1], b2=float(part[-1]))
         if old.w1 is not None:

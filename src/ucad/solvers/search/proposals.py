@@ -15,12 +15,7 @@ from ucad.solvers.search.assembly import Assembly, Order
 from ucad.solvers.search.causes import N_CANDIDATES, Causes, parent_sets
 from ucad.solvers.search.directions import SPARSE, sparse_directions
 from ucad.solvers.search.disentangle import remainder
-from ucad.solvers.search.functions import (
-    Function,
-    Regression,
-    fit_function,
-    unit_variance,
-)
+from ucad.solvers.search.functions import Function, Regression, unit_variance
 from ucad.solvers.search.moments import additive_features
 from ucad.solvers.search.refinement import pseudo_target
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
@@ -132,7 +127,7 @@ class Proposer:
         weights = (~self.data.is_intervened[:, j]).astype(np.float64)
         regression = Regression(target, weights)
         if self.settings.variable_fit.hidden and not self.settings.factor_fit.hidden:
-            yield from self._indices_of(regression, parents)
+            yield from self._indices_of(regression, parents, allowed)
             return
         fitted = self._fit(regression, parents, allowed)
         yield unit_variance(fitted, self.data.x)
@@ -154,14 +149,19 @@ class Proposer:
             found = self._fit(regression, wider, np.union1d(allowed, [best]))
             yield unit_variance(found, self.data.x)
 
-    def _indices_of(self, regression: Regression, parents: Variables) -> Iterator[Function]:
-        """Directions along which a smooth function of `parents` changes, for linear factors.
+    def _indices_of(
+        self, regression: Regression, parents: Variables, allowed: Variables
+    ) -> Iterator[Function]:
+        """Directions along which a smooth function of the variables changes, for linear factors.
 
         If x_j = g(a·x), every gradient is a multiple of a; with several factors the gradients span
         their weights. E[∇f ∇fᵀ] has those directions as leading eigenvectors, and sparse vectors
         of their span are the factors themselves.
         """
-        smooth = fit_function(self.data.x, parents, regression, self.settings.variable_fit)
+        smooth = fit_sparse_function(
+            self.data.x, parents, regression, allowed, self.settings.variable_fit
+        )
+        parents = smooth.parents
         gradient = smooth.gradient(self.data.x)
         values, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
         leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]

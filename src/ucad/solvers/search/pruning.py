@@ -31,8 +31,8 @@ def prune(
     if only is None:
         for k in range(len(model.factors)):
             model = _prune_factor(data, model, k, settings)
-    several = np.flatnonzero(model.R.sum(axis=1) > 1)
-    for j in several if only is None else np.intersect1d(several, only):
+    made = np.flatnonzero(model.R.any(axis=1))
+    for j in made if only is None else np.intersect1d(made, only):
         model = _prune_variable(data, model, int(j), settings)
     return model
 
@@ -56,18 +56,32 @@ def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitS
 
 
 def _prune_variable(data: InterventionalData, model: Model, j: int, settings: FitSettings) -> Model:
-    z = model.state
-    free = (~data.is_intervened[:, j]).astype(np.float64)
-    regression = Regression(data.x[:, j], free)
+    """All edges at once, for together they may have fitted noise; then one after the other."""
+    without = _made_by(data, model, j, np.array([], dtype=np.int64), settings)
+    if without.score > model.score:
+        return without
+    regression = Regression(data.x[:, j], (~data.is_intervened[:, j]).astype(np.float64))
     while len(model.variables[j].parents) > 1:
-        price = permutation_price(z, model.variables[j], regression, settings.floor)
+        price = permutation_price(model.state, model.variables[j], regression, settings.floor)
         rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
-        fitted = fit_function(z, rest, regression, settings.variable_fit)
-        variables, errors = list(model.variables), model.errors.copy()
-        variables[j] = fitted
-        errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free > 0] ** 2)
-        trial = scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
+        trial = _made_by(data, model, j, rest, settings)
         if trial.score <= model.score:
             break
         model = trial
     return model
+
+
+def _made_by(
+    data: InterventionalData,
+    model: Model,
+    j: int,
+    factors: Int[np.ndarray, " some"],
+    settings: FitSettings,
+) -> Model:
+    """The model with variable j as a function of these factors."""
+    free = ~data.is_intervened[:, j]
+    regression = Regression(data.x[:, j], free.astype(np.float64))
+    variables, errors = list(model.variables), model.errors.copy()
+    variables[j] = fit_function(model.state, factors, regression, settings.variable_fit)
+    errors[j] = np.mean((data.x[:, j] - variables[j].values(model.state))[free] ** 2)
+    return scored(data, replace(model, variables=tuple(variables), errors=errors), settings)

@@ -23,21 +23,28 @@ from ucad.solvers.search.settings import FitSettings
 __all__ = [
     "Model",
     "changed_factors",
+    "close",
     "fit_variables",
     "polish",
     "pseudo_target",
     "refit",
     "relabelled",
+    "said_by_children",
     "same_graph",
     "scored",
 ]
+
+
+CLOSE = 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """An f-SCM in the making.
 
-    score = −Σ_j N_j/2 · log(mse_j + s₀) − penalty · (|Q| + |R|)
+    score = −Σ_j N_j/2 · log(mse_j + s₀) − penalty · (|Q| + |R|) − ½ · weights
+
+    The last term is what the weights of all functions gain on average by fitting noise.
 
     Attributes:
         factors: z_k as functions of the variables.
@@ -100,9 +107,7 @@ def fit_variables(
         )
         variables.append(fitted)
         errors[j] = np.mean((data.x[:, j] - fitted.values(z))[free[:, j]] ** 2)
-    edges = sum(len(f.parents) for f in factors) + int(R.sum())
-    fit = -(free.sum(axis=0) / 2 * np.log(errors + settings.floor)).sum()
-    return Model(tuple(factors), tuple(variables), z, errors, fit - settings.penalty * edges)
+    return scored(data, Model(tuple(factors), tuple(variables), z, errors, 0.0), settings)
 
 
 def relabelled(model: Model, order: Int[np.ndarray, " factors"]) -> Model:
@@ -127,6 +132,11 @@ def changed_factors(before: Model | None, now: Model) -> list[int]:
 def same_graph(one: Model, other: Model) -> bool:
     """Whether two models differ in their functions at most."""
     return bool((one.Q == other.Q).all() and (one.R == other.R).all())
+
+
+def close(trial: Model, model: Model, settings: FitSettings) -> bool:
+    """Whether a roughly fitted model may overtake another once it is fitted to the end."""
+    return trial.score > model.score - CLOSE * settings.penalty
 
 
 def pseudo_target(
@@ -211,6 +221,19 @@ def _fitted_in_turn(
     children: Int[np.ndarray, " some"],
     settings: FitSettings,
 ) -> Model:
+    regression = said_by_children(data, model, k, settings)
+    fitted = fit_function(
+        data.x, model.factors[k].parents, regression, settings.factor_fit, start=model.factors[k]
+    )
+    changed = model.with_factor(k, unit_variance(fitted, data.x), data)
+    return refit(data, changed, children, settings)
+
+
+def said_by_children(
+    data: InterventionalData, model: Model, k: int, settings: FitSettings
+) -> Regression:
+    """What all its children say factor k should be."""
+    children = np.flatnonzero(model.R[:, k])
     z = model.state
     free = ~data.is_intervened[:, children]
     residual, slope = np.zeros(free.shape), np.zeros(free.shape)
@@ -220,12 +243,7 @@ def _fitted_in_turn(
         column = int(np.flatnonzero(function.parents == k)[0])
         slope[:, at] = function.gradient(z)[:, column] * free[:, at]
     precision = 1.0 / (model.errors[children] + settings.floor)
-    regression = pseudo_target(z[:, k], slope, residual, precision)
-    fitted = fit_function(
-        data.x, model.factors[k].parents, regression, settings.factor_fit, start=model.factors[k]
-    )
-    changed = model.with_factor(k, unit_variance(fitted, data.x), data)
-    return refit(data, changed, children, settings)
+    return pseudo_target(z[:, k], slope, residual, precision)
 
 
 def refit(
@@ -253,8 +271,9 @@ def scored(data: InterventionalData, model: Model, settings: FitSettings) -> Mod
     """The same model with the score of its errors and edges."""
     counts = (~data.is_intervened).sum(axis=0)
     fit = -(counts / 2 * np.log(model.errors + settings.floor)).sum()
-    edges = sum(len(f.parents) for f in (*model.factors, *model.variables))
-    return replace(model, score=float(fit - settings.penalty * edges))
+    functions = (*model.factors, *model.variables)
+    price = sum(settings.penalty * len(f.parents) + f.n_weights / 2 for f in functions)
+    return replace(model, score=float(fit - price))
 
 
 def _incidence(

@@ -73,6 +73,8 @@ class SearchConfig:
         ordering: how long orders of variables are searched.
         fit: how nonlinear functions are fitted on the way.
         final_samples: samples used for the functions of the final model.
+        final_steps: Levenberg–Marquardt steps at most for these.
+        final_tolerance: the share of the error below which a step is the last for these.
     """
 
     factor_mechanism: Mechanisms = Mechanisms.LINEAR
@@ -86,6 +88,8 @@ class SearchConfig:
     ordering: OrderConfig = field(default_factory=OrderConfig)
     fit: FunctionConfig = field(default_factory=FunctionConfig)
     final_samples: int = 8000
+    final_steps: int = 100
+    final_tolerance: float = 1e-4
 
     def classes(self) -> list[SearchConfig]:
         """The configurations to try, `AUTO` written out, simple ones first."""
@@ -110,9 +114,18 @@ class SearchConfig:
         )
 
     def final(self, settings: FitSettings) -> FitSettings:
-        """The same model class, fitted to more samples."""
+        """The same model class, fitted to more samples and to the end."""
+
+        def thorough(fit: FunctionConfig) -> FunctionConfig:
+            return replace(
+                fit,
+                n_samples=self.final_samples,
+                n_steps=self.final_steps,
+                tolerance=self.final_tolerance,
+            )
+
         return replace(
             settings,
-            factor_fit=replace(settings.factor_fit, n_samples=self.final_samples),
-            variable_fit=replace(settings.variable_fit, n_samples=self.final_samples),
+            factor_fit=thorough(settings.factor_fit),
+            variable_fit=thorough(settings.variable_fit),
         )

@@ -43,6 +43,7 @@ from ucad.solvers.search.settings import SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.search.turn import turn
 from ucad.solvers.search.unfold import unfold
+from ucad.solvers.search.widen import widen
 from ucad.solvers.status import FitResult
 
 __all__ = ["SearchRun", "fit_search"]
@@ -191,10 +192,15 @@ class SearchRun:
             yield "pruning", prune(data, self.model, final)
             if not settings.nonlinear or (tried is not None and same_graph(tried, self.model)):
                 break
-            yield "disentangling", disentangle(data, self.model, final)
+            new = changed_factors(tried, self.model)
+            yield "disentangling", disentangle(data, self.model, settings, final, only=new)
             if settings.variable_fit.hidden:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
-            yield "turning round", turn(data, self.model, settings, final)
+            new = changed_factors(tried, self.model)
+            if settings.factor_fit.hidden:
+                yield "widening", widen(data, self.model, causes, settings, final, only=new)
+                new = changed_factors(tried, self.model)
+            yield "turning round", turn(data, self.model, causes, settings, final, only=new)
             tried = self.model
             assembly, order = self._reassembled(pool, causes)
         if len(empty_places(self.model)):

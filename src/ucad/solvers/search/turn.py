@@ -2,49 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Int
 
 from ucad.data import InterventionalData
-from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
+from ucad.graph import boolean_product
+from ucad.solvers.search.causes import Causes
+from ucad.solvers.search.functions import Function, Regression, unit_variance
 from ucad.solvers.search.reanchor import gains_of, occupy, unexplained, vacate
-from ucad.solvers.search.refinement import Model, polish
+from ucad.solvers.search.refinement import Model, close, polish
+from ucad.solvers.search.screening import transitive_closure
 from ucad.solvers.search.settings import FitSettings
 from ucad.solvers.search.sparse import fit_sparse_function
 from ucad.solvers.search.start import leading_direction
-from ucad.solvers.search.unfold import CLOSE, unfold
+from ucad.solvers.search.unfold import unfold
 
 __all__ = ["turn"]
 
 
 def turn(
-    data: InterventionalData, model: Model, settings: FitSettings, final: FitSettings
+    data: InterventionalData,
+    model: Model,
+    causes: Causes,
+    settings: FitSettings,
+    final: FitSettings,
+    only: Sequence[int],
 ) -> Model:
-    """Replaces a factor by what its parents say of one of them, if the whole model gains by it.
+    """Replaces a factor by what other variables say of one of its parents, if the model gains.
 
-    Where nobody clamps it, a child of a factor predicts its siblings and passes for their cause.
-    But true parents of a factor seldom predict each other: a parent that the others predict better
-    than its own factors do may be a child. Its regression on them takes the factor's place, whose
-    children are given to all factors they may have.
+    Where nobody clamps it, a child of a factor predicts its siblings and passes for their cause,
+    and even for that of its own parents. But true parents of a factor seldom predict each other,
+    and their children seldom predict them better than a parent predicts its children: a parent
+    that the others predict better than its own factors do may be a child. Its regression on them
+    takes the factor's place, whose children are given to all factors they may have. Just the
+    factors `only` are tried.
     """
-    for k in range(len(model.factors)):
-        while (turned := _turned(data, model, k, settings, final)) is not None:
+    for k in only:
+        while (turned := _turned(data, model, k, causes, settings, final)) is not None:
             model = turned
     return model
 
 
 def _turned(
-    data: InterventionalData, model: Model, k: int, settings: FitSettings, final: FitSettings
+    data: InterventionalData,
+    model: Model,
+    k: int,
+    causes: Causes,
+    settings: FitSettings,
+    final: FitSettings,
 ) -> Model | None:
     """The best model with another factor k; None if it is no better."""
     spare: Model | None = None
     best = model
-    for function in _predicted_parents(data, model, k, settings):
+    for function in _predicted_parents(data, model, k, causes, settings):
         spare = vacate(data, model, k, settings) if spare is None else spare
         gains = gains_of(data, spare, k, function, unexplained(data, spare), settings)
         trial = occupy(data, spare, k, function, gains, settings)
-        if trial is None or trial.score < model.score - CLOSE * settings.penalty:
+        if trial is None or not close(trial, model, settings):
             continue
         if settings.variable_fit.hidden:
             trial = unfold(data, trial, settings, final, only=[k])
@@ -55,24 +71,58 @@ def _turned(
 
 
 def _predicted_parents(
-    data: InterventionalData, model: Model, k: int, settings: FitSettings
+    data: InterventionalData, model: Model, k: int, causes: Causes, settings: FitSettings
 ) -> Iterator[Function]:
-    """E[x_i | other parents of k] for every parent i of which that explains more than i's factors.
+    """E[x_i | others] for every parent i of k of which that explains more than i's factors do.
 
-    The gain must be worth the edge that i would become.
+    The others are the other parents of k; then the children of k too, and what else may cause i,
+    if i gains more than those of them lose that have no other factor.
     """
-    parents = model.factors[k].parents
-    for i in parents if len(parents) > 1 else []:
-        rest = parents[parents != i]
-        free = ~data.is_intervened[:, i]
-        regression = Regression(data.x[:, i], free.astype(np.float64))
-        if settings.factor_fit.hidden:
-            fitted = fit_sparse_function(data.x, rest, regression, rest, settings.factor_fit)
-            factor = fitted
-        else:
-            fitted = fit_function(data.x, rest, regression, settings.variable_fit)
-            factor = leading_direction(fitted.gradient(data.x), rest)
-        error = np.mean((data.x[:, i] - fitted.values(data.x))[free] ** 2)
-        odds = np.log((model.errors[i] + settings.floor) / (error + settings.floor))
-        if free.sum() / 2 * odds > settings.penalty * len(fitted.parents):
-            yield unit_variance(factor, data.x)
+    parents, children = model.factors[k].parents, np.flatnonzero(model.R[:, k])
+    counts = (~data.is_intervened).sum(axis=0)
+    only = children[model.R[children].sum(axis=1) == 1]
+    lost = -(counts[only] / 2 * np.log(model.errors[only] + settings.floor)).sum()
+    for i in parents.tolist():
+        siblings = parents[parents != i]
+        possible = _possible_causes(model, k, i, causes)
+        around = np.intersect1d(np.union1d(siblings, children), possible)
+        for rest, allowed, price in (
+            (siblings, siblings, 0.0),
+            (around, possible, float(max(lost, 0.0))),
+        ):
+            most = counts[i] / 2 * np.log(model.errors[i] / settings.floor + 1)
+            if not len(rest) or most < price:
+                continue
+            factor, error, size = _prediction(data, i, rest, allowed, settings)
+            odds = np.log((model.errors[i] + settings.floor) / (error + settings.floor))
+            if counts[i] / 2 * odds > settings.penalty * size + price:
+                yield unit_variance(factor, data.x)
+
+
+def _possible_causes(model: Model, k: int, i: int, causes: Causes) -> Int[np.ndarray, " some"]:
+    """The variables that i does not precede once factor k has no edges."""
+    Q, R = model.Q.copy(), model.R.copy()
+    Q[:, k] = R[:, k] = False
+    below = transitive_closure(boolean_product(Q, R.T))[i] | causes.ancestors[i]
+    below[i] = True
+    if causes.prior is not None:
+        below |= ~causes.prior.pairs[:, i]
+    return np.flatnonzero(~below)
+
+
+def _prediction(
+    data: InterventionalData,
+    i: int,
+    rest: Int[np.ndarray, " some"],
+    allowed: Int[np.ndarray, " possible"],
+    settings: FitSettings,
+) -> tuple[Function, float, int]:
+    """A factor that predicts x_i, with what a function of its parents leaves of x_i."""
+    free = ~data.is_intervened[:, i]
+    regression = Regression(data.x[:, i], free.astype(np.float64))
+    config = settings.factor_fit if settings.factor_fit.hidden else settings.variable_fit
+    fitted = factor = fit_sparse_function(data.x, rest, regression, allowed, config)
+    if not settings.factor_fit.hidden:
+        factor = leading_direction(fitted.gradient(data.x), fitted.parents)
+    error = float(np.mean((data.x[:, i] - fitted.values(data.x))[free] ** 2))
+    return factor, error, len(fitted.parents)

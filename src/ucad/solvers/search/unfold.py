@@ -9,15 +9,14 @@ import numpy as np
 
 from ucad.data import InterventionalData
 from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
-from ucad.solvers.search.refinement import Model, fit_variables, polish
+from ucad.solvers.search.refinement import Model, close, fit_variables, polish
 from ucad.solvers.search.settings import FitSettings
 from ucad.solvers.search.start import leading_direction
 
-__all__ = ["CLOSE", "unfold"]
+__all__ = ["unfold"]
 
 N_FIRST_STEPS = 3
 N_ROUNDS = 2
-CLOSE = 20.0
 
 
 def unfold(
@@ -39,7 +38,7 @@ def unfold(
         if not len(model.factors[k].parents) or not model.R[:, k].any():
             continue
         trial = polish(data, _restarted(data, model, k, settings), settings, N_ROUNDS, only=[k])
-        if trial.score > model.score - CLOSE * settings.penalty:
+        if close(trial, model, settings):
             trial = polish(data, trial, final, 1, only=[k])
         if trial.score > model.score:
             model = trial
