@@ -12,11 +12,6 @@ from ucad.solvers.search.functions import (
     fit_function,
     unit_variance,
 )
-from ucad.solvers.search.sparse import (
-    fit_sparse_function,
-    interventional_gains,
-    permutation_price,
-)
 
 MLP = FunctionConfig(hidden=8, n_steps=40)
 
@@ -68,22 +63,6 @@ def test_samples_of_weight_zero_do_not_count():
     np.testing.assert_allclose(one.values(x), other.values(x))
 
 
-def test_a_parent_that_only_acts_through_another_is_found():
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((4000, 6))
-    y = np.tanh(x[:, 0]) * (x[:, 3] ** 2 - 1)
-    fitted = fit_sparse_function(
-        x, np.array([0]), everything(y), np.arange(6), FunctionConfig(n_samples=2000)
-    )
-    assert 3 in fitted.parents
-
-
-def test_a_useless_parent_is_dropped():
-    x, y = nonlinear_data()
-    fitted = fit_sparse_function(x, np.array([0, 1, 4]), everything(y), np.arange(5), MLP)
-    assert fitted.parents.tolist() == [0, 1]
-
-
 def test_starting_from_a_fit_never_makes_it_worse():
     x, y = nonlinear_data()
     first = fit_function(x, np.array([0, 1]), everything(y), FunctionConfig(hidden=8, n_steps=3))
@@ -104,25 +83,3 @@ def test_doubles_up_to_sign_and_scale_are_left_out():
     x, y = nonlinear_data()
     f = fit_function(x, np.array([0, 1]), everything(y), MLP)
     assert distinct([f, f.affine(-3.0, 1.0)], x) == [f]
-
-
-def test_the_price_of_an_unused_parent_is_zero():
-    x, _ = nonlinear_data()
-    f = Function(np.array([0, 2]), None, None, np.array([1.0, 0.0]), 0.0)
-    price = permutation_price(x, f, everything(x[:, 0]), floor=1e-3)
-    assert price[0] > 100
-    assert price[1] == 0
-
-
-def test_a_sibling_predicts_but_not_where_it_is_clamped_and_a_hidden_parent_does():
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((6000, 4))
-    y = np.tanh(2 * x[:, 0]) * (x[:, 1] ** 2 - 1) + np.tanh(x[:, 0])
-    clamped = np.zeros(x.shape, dtype=bool)
-    clamped[:500, 1] = clamped[500:1000, 2] = True
-    x[:, 2] = np.where(clamped[:, 2], x[:, 2], y)
-    fitted = fit_function(x, np.array([0]), everything(y), MLP)
-    gains = interventional_gains(x, fitted, everything(y), clamped)
-    assert gains[1] > 20
-    assert gains[2] < 5
-    assert gains[3] == 0

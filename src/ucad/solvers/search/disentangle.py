@@ -14,12 +14,14 @@ from ucad.solvers.search.functions import Function, Regression, fit_function, un
 from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.refinement import Model, close, fit_variables, polish
 from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.search.unfold import unfold
 
 __all__ = ["disentangle", "remainder"]
 
 N_BACKFITS = 3
 N_STEPS = 10
 MOST_LEFT = 0.05
+MOST_BACK = 2
 
 
 def disentangle(
@@ -69,6 +71,8 @@ def _taken_out(
     trial = prune(data, trial, settings, only=children)
     if not close(trial, model, settings):
         return None
+    if settings.variable_fit.hidden:
+        trial = unfold(data, trial, settings, final, only=[k])
     return prune(data, polish(data, trial, final, 1, only=pair), final)
 
 
@@ -84,7 +88,9 @@ def _without(
     own, shared = np.flatnonzero(model.Q[:, k] & ~shared), np.flatnonzero(shared)
     function = remainder(data, mixed, taken, own, settings)
     left = _left(data, mixed, taken, function)
-    while len(shared) > 1 and left > settings.floor:
+    for _ in range(min(MOST_BACK, len(shared) - 1)):
+        if left < settings.floor:
+            break
         wider = [
             remainder(data, mixed, taken, np.union1d(own, [i]), settings, start=function)
             for i in shared

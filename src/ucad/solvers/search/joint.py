@@ -16,6 +16,7 @@ __all__ = ["fit_together"]
 
 LARGEST_DAMPING = 1e6
 FIRST_DAMPING = 1e-2
+TOLERANCE = 1e-3
 
 
 def fit_together(
@@ -142,7 +143,7 @@ def _levenberg_marquardt(
                 loss, precision, damping = trial_loss, trial_precision, max(damping / 3, 1e-8)
                 break
             damping *= 4
-        if before - loss < config.tolerance:
+        if before - loss < TOLERANCE:
             break
     return _unflatten(flat, start)
 

@@ -159,7 +159,7 @@ class Proposer:
         of their span are the factors themselves.
         """
         smooth = fit_sparse_function(
-            self.data.x, parents, regression, allowed, self.settings.variable_fit
+            self.data, parents, regression, allowed, self.settings.variable_fit
         )
         parents = smooth.parents
         gradient = smooth.gradient(self.data.x)
@@ -178,7 +178,7 @@ class Proposer:
         start: Function | None = None,
     ) -> Function:
         return fit_sparse_function(
-            self.data.x, parents, regression, allowed, self.settings.factor_fit, start=start
+            self.data, parents, regression, allowed, self.settings.factor_fit, start=start
         )
 
     def _residual(self, assembly: Assembly, order: Order, children: Selection) -> VariableSamples:
@@ -227,6 +227,8 @@ class Proposer:
         else:
             made_later = made[:, list(order[k:])].any(axis=1)
             possible = ~(made_later | self.causes.ancestors[is_child].any(axis=0))
+            if self.settings.nonlinear:
+                possible &= self.causes.may_cause[:, is_child].any(axis=1)
         if self.causes.prior is not None:
             possible &= self.causes.prior.pairs[:, is_child].all(axis=1)
         return np.flatnonzero(possible)

@@ -91,6 +91,12 @@ class SearchConfig:
     final_steps: int = 100
     final_tolerance: float = 1e-4
 
+    @property
+    def improvements(self) -> int:
+        """Rounds of proposing better factors; half of them where a choice is scored roughly."""
+        is_rough = self.variable_mechanism is Mechanisms.MLP
+        return self.n_improvements // 2 if is_rough else self.n_improvements
+
     def classes(self) -> list[SearchConfig]:
         """The configurations to try, `AUTO` written out, simple ones first."""
 

@@ -38,12 +38,12 @@ from ucad.solvers.search.refinement import (
     relabelled,
     same_graph,
 )
+from ucad.solvers.search.reparent import reparent
 from ucad.solvers.search.requirements import check_input
 from ucad.solvers.search.settings import SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.search.turn import turn
 from ucad.solvers.search.unfold import unfold
-from ucad.solvers.search.widen import widen
 from ucad.solvers.status import FitResult
 
 __all__ = ["SearchRun", "fit_search"]
@@ -198,7 +198,7 @@ class SearchRun:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
             new = changed_factors(tried, self.model)
             if settings.factor_fit.hidden:
-                yield "widening", widen(data, self.model, causes, settings, final, only=new)
+                yield "other parents", reparent(data, self.model, causes, settings, final, only=new)
                 new = changed_factors(tried, self.model)
             yield "turning round", turn(data, self.model, causes, settings, final, only=new)
             tried = self.model
@@ -231,7 +231,7 @@ class SearchRun:
     ) -> Iterator[tuple[Assembly, Order]]:
         """Adds better versions of the chosen factors to the pool and chooses again."""
         score = assembly.score(order)
-        for _ in range(self.config.n_improvements):
+        for _ in range(self.config.improvements):
             chosen = [assembly.functions[c] for c in order]
             new = proposer.improvements(assembly, order)
             wider = self._assembly([*chosen, *distinct([*pool, *new], self.data.x)], causes)

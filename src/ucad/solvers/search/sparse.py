@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples, WhichIntervened
+from ucad.data import InterventionalData
 from ucad.solvers.search.functions import (
     Function,
     FunctionConfig,
@@ -13,16 +14,17 @@ from ucad.solvers.search.functions import (
     fit_function,
 )
 
-__all__ = ["fit_sparse_function", "interventional_gains", "permutation_price"]
+__all__ = ["causal_odds", "fit_sparse_function", "interventional_gains", "permutation_price"]
 
 MAX_GROWTH = 4
 N_LEADING = 2
 FEW_ROWS = 50
 WINSOR = 2.5
+ENOUGH_ODDS = 3.0
 
 
 def fit_sparse_function(
-    x: VariableSamples,
+    data: InterventionalData,
     parents: Int[np.ndarray, " inputs"],
     regression: Regression,
     allowed: Int[np.ndarray, " candidates"],
@@ -33,24 +35,72 @@ def fit_sparse_function(
     """Fits a function, adds parents that a score test finds missing, drops those of no use.
 
     Additive screening overlooks a parent that only acts through another. The score test does not:
-    it asks whether the residual has a slope in the first-layer weights the parent would have.
+    it asks whether the residual has a slope in the first-layer weights the parent would have. A
+    sibling of the target passes it too, but predicts nothing where it is clamped, and goes.
     """
+    x = data.x
     fitted = fit_function(x, parents, regression, config, start=start)
     if not config.hidden:
         return fitted
     enough = config.penalty + config.hidden / 2
     for _ in range(MAX_GROWTH):
+        fitted, allowed = _without_siblings(data, fitted, regression, allowed, config)
         gains = _score_test(x, fitted, regression, allowed, config.floor)
         best = gains.max(initial=0.0)
         if best <= enough:
             break
         wider = np.union1d(fitted.parents, allowed[gains > max(best / 2, enough)])
         fitted = fit_function(x, wider, regression, config, start=fitted)
+    fitted, _ = _without_siblings(data, fitted, regression, allowed, config)
     price = permutation_price(x, fitted, regression, config.floor)
     useful = price >= config.penalty
     if useful.any() and not useful.all():
         fitted = fit_function(x, fitted.parents[useful], regression, config, start=fitted)
     return fitted
+
+
+def _without_siblings(
+    data: InterventionalData,
+    function: Function,
+    regression: Regression,
+    allowed: Int[np.ndarray, " candidates"],
+    config: FunctionConfig,
+) -> tuple[Function, Int[np.ndarray, " others"]]:
+    """The function of those parents that are causes, and the others taken off what is allowed."""
+    is_cause = ~(causal_odds(data, function, regression) < -ENOUGH_ODDS)
+    if is_cause.all() or not is_cause.any():
+        return function, allowed
+    allowed = np.setdiff1d(allowed, function.parents[~is_cause])
+    causes = function.parents[is_cause]
+    return fit_function(data.x, causes, regression, config, start=function), allowed
+
+
+def causal_odds(
+    data: InterventionalData, function: Function, regression: Regression
+) -> Float[np.ndarray, " inputs"]:
+    """Log odds that a parent causes the target rather than that both have a cause in common.
+
+    Where x_i is set from outside, let m be the change of f if x_i is that of another sample, and r
+    the residual. If i is a cause, r has nothing to do with m and ρ = 1 − 2 Σ r m / Σ m² is 1 on
+    average; if it is not, what f makes of x_i is all in r, and ρ is 0. The variance of ρ is
+    4 σ² / Σ m². Parents that are seldom clamped get 0.
+    """
+    odds = np.zeros(len(function.parents))
+    for at, i in enumerate(function.parents):
+        rows = np.flatnonzero(data.is_intervened[:, i] & (regression.weights > 0))
+        if len(rows) < FEW_ROWS:
+            continue
+        here, w = data.x[rows], regression.weights[rows] / regression.weights[rows].mean()
+        other = here.copy()
+        other[:, i] = np.roll(here[:, i], len(rows) // 2)
+        values = function.values(here)
+        moved, residual = function.values(other) - values, regression.target[rows] - values
+        residual = residual - np.average(residual, weights=w)
+        square = float((w * moved**2).sum())
+        noise = float((w * residual**2).mean())
+        share = 1 - 2 * float((w * residual * moved).sum()) / max(square, 1e-12)
+        odds[at] = (share - 0.5) * square / (4 * max(noise, 1e-12))
+    return odds
 
 
 def permutation_price(

@@ -10,8 +10,9 @@ from ucad.graph import FactorGraph
 from ucad.solvers.search.functions import NOTHING, Function, Regression, fit_function, unit_variance
 from ucad.solvers.search.refinement import Model, fit_variables
 from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.search.sparse import fit_sparse_function
 
-__all__ = ["leading_direction", "model_of_graph"]
+__all__ = ["leading_direction", "model_of_graph", "predict_variable"]
 
 
 def model_of_graph(data: InterventionalData, graph: FactorGraph, settings: FitSettings) -> Model:
@@ -33,6 +34,24 @@ def leading_direction(
     """The linear function along which a function with this gradient changes most."""
     _, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
     return Function(parents, None, None, vectors[:, -1], 0.0)
+
+
+def predict_variable(
+    data: InterventionalData,
+    j: int,
+    rest: Int[np.ndarray, " some"],
+    allowed: Int[np.ndarray, " possible"],
+    settings: FitSettings,
+) -> tuple[Function, float, int]:
+    """A factor that predicts x_j, with what a function of its parents leaves of x_j."""
+    free = ~data.is_intervened[:, j]
+    regression = Regression(data.x[:, j], free.astype(np.float64))
+    config = settings.factor_fit if settings.factor_fit.hidden else settings.variable_fit
+    fitted = factor = fit_sparse_function(data, rest, regression, allowed, config)
+    if not settings.factor_fit.hidden:
+        factor = leading_direction(fitted.gradient(data.x), fitted.parents)
+    error = float(np.mean((data.x[:, j] - fitted.values(data.x))[free] ** 2))
+    return unit_variance(factor, data.x), error, len(fitted.parents)
 
 
 def _read_off(

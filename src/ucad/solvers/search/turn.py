@@ -10,16 +10,18 @@ from jaxtyping import Int
 from ucad.data import InterventionalData
 from ucad.graph import boolean_product
 from ucad.solvers.search.causes import Causes
-from ucad.solvers.search.functions import Function, Regression, unit_variance
+from ucad.solvers.search.functions import Function
 from ucad.solvers.search.reanchor import gains_of, occupy, unexplained, vacate
-from ucad.solvers.search.refinement import Model, close, polish
+from ucad.solvers.search.refinement import Model, close, polish, said_by_children
 from ucad.solvers.search.screening import transitive_closure
 from ucad.solvers.search.settings import FitSettings
-from ucad.solvers.search.sparse import fit_sparse_function
-from ucad.solvers.search.start import leading_direction
+from ucad.solvers.search.sparse import causal_odds
+from ucad.solvers.search.start import predict_variable
 from ucad.solvers.search.unfold import unfold
 
 __all__ = ["turn"]
+
+CLEAR_ODDS = 6.0
 
 
 def turn(
@@ -75,14 +77,20 @@ def _predicted_parents(
 ) -> Iterator[Function]:
     """E[x_i | others] for every parent i of k of which that explains more than i's factors do.
 
+    Where clamping i shows that it causes the children of k it is not tried.
+
     The others are the other parents of k; then the children of k too, and what else may cause i,
     if i gains more than those of them lose that have no other factor.
     """
     parents, children = model.factors[k].parents, np.flatnonzero(model.R[:, k])
+    if not len(parents) or not len(children):
+        return
+    said = said_by_children(data, model, k, settings)
+    doubtful = parents[causal_odds(data, model.factors[k], said) < CLEAR_ODDS]
     counts = (~data.is_intervened).sum(axis=0)
     only = children[model.R[children].sum(axis=1) == 1]
     lost = -(counts[only] / 2 * np.log(model.errors[only] + settings.floor)).sum()
-    for i in parents.tolist():
+    for i in doubtful.tolist():
         siblings = parents[parents != i]
         possible = _possible_causes(model, k, i, causes)
         around = np.intersect1d(np.union1d(siblings, children), possible)
@@ -93,10 +101,10 @@ def _predicted_parents(
             most = counts[i] / 2 * np.log(model.errors[i] / settings.floor + 1)
             if not len(rest) or most < price:
                 continue
-            factor, error, size = _prediction(data, i, rest, allowed, settings)
+            factor, error, size = predict_variable(data, i, rest, allowed, settings)
             odds = np.log((model.errors[i] + settings.floor) / (error + settings.floor))
             if counts[i] / 2 * odds > settings.penalty * size + price:
-                yield unit_variance(factor, data.x)
+                yield factor
 
 
 def _possible_causes(model: Model, k: int, i: int, causes: Causes) -> Int[np.ndarray, " some"]:
@@ -108,21 +116,3 @@ def _possible_causes(model: Model, k: int, i: int, causes: Causes) -> Int[np.nda
     if causes.prior is not None:
         below |= ~causes.prior.pairs[:, i]
     return np.flatnonzero(~below)
-
-
-def _prediction(
-    data: InterventionalData,
-    i: int,
-    rest: Int[np.ndarray, " some"],
-    allowed: Int[np.ndarray, " possible"],
-    settings: FitSettings,
-) -> tuple[Function, float, int]:
-    """A factor that predicts x_i, with what a function of its parents leaves of x_i."""
-    free = ~data.is_intervened[:, i]
-    regression = Regression(data.x[:, i], free.astype(np.float64))
-    config = settings.factor_fit if settings.factor_fit.hidden else settings.variable_fit
-    fitted = factor = fit_sparse_function(data.x, rest, regression, allowed, config)
-    if not settings.factor_fit.hidden:
-        factor = leading_direction(fitted.gradient(data.x), fitted.parents)
-    error = float(np.mean((data.x[:, i] - fitted.values(data.x))[free] ** 2))
-    return factor, error, len(fitted.parents)

@@ -5,7 +5,7 @@ import numpy as np
 from tests.solvers.search.two_factors import NONLINEAR, children, measured, nothing_known
 from ucad.solvers.search.functions import Regression, fit_function, unit_variance
 from ucad.solvers.search.refinement import fit_variables
-from ucad.solvers.search.widen import widen
+from ucad.solvers.search.reparent import reparent
 
 
 def acting_through_another(x, noise):
@@ -23,7 +23,7 @@ def narrow(data):
 def test_a_parent_that_acts_through_another_is_found():
     data = measured(acting_through_another)
     model = narrow(data)
-    wide = widen(data, model, nothing_known(), NONLINEAR, NONLINEAR, only=[0])
+    wide = reparent(data, model, nothing_known(), NONLINEAR, NONLINEAR, only=[0])
     assert wide.factors[0].parents.tolist() == [0, 6]
     assert wide.score > model.score + 100
 
@@ -32,10 +32,10 @@ def test_a_descendant_of_the_children_is_no_parent():
     data = measured(acting_through_another)
     model = narrow(data)
     causes = nothing_known(ancestors=[(2, 6)])
-    assert widen(data, model, causes, NONLINEAR, NONLINEAR, only=[0]) is model
+    assert reparent(data, model, causes, NONLINEAR, NONLINEAR, only=[0]) is model
 
 
 def test_without_a_missing_parent_the_model_is_left_alone():
     data = measured()
     model = narrow(data)
-    assert widen(data, model, nothing_known(), NONLINEAR, NONLINEAR, only=[0]) is model
+    assert reparent(data, model, nothing_known(), NONLINEAR, NONLINEAR, only=[0]) is model
