@@ -130,6 +130,21 @@ def test_best_children_are_the_least_squares_on_the_factors(problem, kind):
         np.testing.assert_allclose(got, wanted, atol=2e-4)
 
 
+def test_best_children_of_factors_that_never_change_are_finite(problem):
+    """Three constants and the bias: at some sizes their system is singular in single precision."""
+    graph = RelaxedGraph(*torch.ones(2, 1, 16, 3))
+    objective = MinibatchObjective.from_data(problem.train, 1e-4, 10)
+    nonlinear = ModelSettings(factor_mechanism=MechanismKind.MLP)
+    start = initial_parameters(nonlinear, 16, 3, [3], torch.float32)
+    start["F_Z.w1"] = torch.zeros_like(start["F_Z.w1"])
+    start["F_Z.b1"] = torch.full_like(start["F_Z.b1"], 3.0)
+    for exponent in torch.linspace(-8, 4, 400):
+        start["F_Z.w2"] = torch.full_like(start["F_Z.w2"], 10.0 ** exponent.item())
+        solved = best_children(start, graph, objective)
+        assert solved["F_X.weight"].isfinite().all()
+        assert solved["F_X.bias"].isfinite().all()
+
+
 @pytest.mark.parametrize("settings", [ModelSettings(), MLP])
 def test_effects_do_not_change_if_a_factor_is_rescaled(settings):
     start = initial_parameters(settings, 5, 2, [0], torch.float64)

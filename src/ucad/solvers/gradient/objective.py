@@ -88,7 +88,8 @@ def best_children(parameters: Parameters, graph: RelaxedGraph, objective: Object
     spread = inputs.diagonal(dim1=2, dim2=3)
     # A little of each factor's own variance keeps duplicates apart; absent ones get a one.
     ridge = torch.diag_embed(1e-6 * spread + (spread <= 1e-12).to(spread))
-    solved: Tensor = torch.linalg.solve(inputs + ridge, moments.targets * edges)
+    system, targets = (inputs + ridge).double(), (moments.targets * edges).double()
+    solved: Tensor = torch.linalg.solve(system, targets).to(spread)
     return {**parameters, "F_X.weight": solved[..., :-1], "F_X.bias": solved[..., -1]}
 
 
