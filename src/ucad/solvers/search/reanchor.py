@@ -16,7 +16,7 @@ from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.refinement import Model, fit_variables, polish
 from ucad.solvers.search.settings import FitSettings
 
-__all__ = ["gains_of", "occupy", "reanchor", "unexplained", "vacate"]
+__all__ = ["gains_of", "most_missing", "occupy", "reanchor", "unexplained", "vacate"]
 
 N_SLOTS = 2
 N_CANDIDATES = 2
@@ -37,7 +37,7 @@ def reanchor(
     best = model
     for k in slots:
         spare = spared[k]
-        for function, gains in _most_missing(data, spare, int(k), pool, settings):
+        for function, gains in most_missing(data, spare, int(k), pool, settings, N_CANDIDATES):
             trial = occupy(data, spare, int(k), function, gains, settings)
             if trial is not None and trial.score > best.score:
                 best = trial
@@ -61,12 +61,13 @@ def vacate(data: InterventionalData, model: Model, k: int, settings: FitSettings
     return prune(data, refitted, settings, only=children)
 
 
-def _most_missing(
+def most_missing(
     data: InterventionalData,
     spare: Model,
     k: int,
     pool: Sequence[Function],
     settings: FitSettings,
+    n_candidates: int,
 ) -> list[tuple[Function, Float[np.ndarray, " variables"]]]:
     """The candidates that would explain most of what is left, with what each variable gains."""
     others = [values for at, values in enumerate(spare.state.T) if at != k and values.std() > 0]
@@ -81,7 +82,7 @@ def _most_missing(
             (float(gains.sum()) - settings.penalty * len(function.parents), function, gains)
         )
     ranked.sort(key=lambda entry: -entry[0])
-    return [(function, gains) for _, function, gains in ranked[:N_CANDIDATES]]
+    return [(function, gains) for _, function, gains in ranked[:n_candidates]]
 
 
 def unexplained(data: InterventionalData, model: Model) -> VariableSamples:

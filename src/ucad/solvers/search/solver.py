@@ -23,6 +23,7 @@ from ucad.solvers.search.assembly import (
 )
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.disentangle import disentangle
+from ucad.solvers.search.exchange import exchange
 from ucad.solvers.search.export import as_scm, parameter_count
 from ucad.solvers.search.fill import empty_places, fill, worth
 from ucad.solvers.search.functions import NOTHING, Function, distinct
@@ -49,6 +50,7 @@ from ucad.solvers.status import FitResult
 __all__ = ["SearchRun", "fit_search"]
 
 N_WEAK = 16
+FEW_VARIABLES = 32
 
 Row: TypeAlias = dict[str, float | int | str]
 
@@ -203,6 +205,14 @@ class SearchRun:
             yield "turning round", turn(data, self.model, causes, settings, final, only=new)
             tried = self.model
             assembly, order = self._reassembled(pool, causes)
+        yield from self._last_stages(pool, causes)
+
+    def _last_stages(
+        self, pool: list[Function], causes: Causes
+    ) -> Iterator[tuple[str, Model | None]]:
+        data, settings, final = self.data, self.settings, self.config.final(self.settings)
+        if settings.nonlinear and data.n_variables <= FEW_VARIABLES:
+            yield "exchange", exchange(data, self.model, pool, causes, settings, final)
         if len(empty_places(self.model)):
             self.model = fill(data, self.model, [*pool, *self._weak(causes)], causes, settings)
             yield "filling empty places", None
