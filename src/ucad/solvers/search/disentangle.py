@@ -20,7 +20,7 @@ __all__ = ["disentangle", "remainder"]
 
 N_BACKFITS = 3
 N_STEPS = 10
-MOST_LEFT = 0.05
+MOST_LEFT = 0.1
 MOST_BACK = 2
 
 
@@ -36,13 +36,15 @@ def disentangle(
     An anchor that really has two factors gives z_k + c z_l in place of z_k, and the children of k
     make up for it; its parents are those of both, or children of l in place of l's parents. Here
     k keeps what it needs besides z_l, its children are given to l as well, all is fitted and
-    pruned, and the result is kept if its score is higher. One of k and l is among `only`.
+    pruned, and the result is kept if its score is higher. One of k and l is among `only`. Fits
+    are rough first only where they take long: without noise a rough one is far from the end.
     """
+    rough = settings if settings.variable_fit.hidden else final
     for k, other in _entangled(model):
         if k in only or other in only:
             best = model
-            for function in _without(data, model, k, other, settings):
-                trial = _taken_out(data, model, (k, other), function, settings, final)
+            for function in _without(data, model, k, other, rough):
+                trial = _taken_out(data, model, (k, other), function, rough, final)
                 if trial is not None and trial.score > best.score:
                     best = trial
             model = best
@@ -69,9 +71,9 @@ def _taken_out(
     children = np.flatnonzero(R[:, k] | R[:, other])
     trial = fit_variables(data, factors, R, settings, start=model, only=children)
     trial = prune(data, trial, settings, only=children)
-    if not close(trial, model, settings):
-        return None
     if settings.variable_fit.hidden:
+        if not close(trial, model, settings):
+            return None
         trial = unfold(data, trial, settings, final, only=[k])
     return prune(data, polish(data, trial, final, 1, only=pair), final)
 
