@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.solvers.search.two_factors import LINEAR, children, linear, measured
+from tests.solvers.search.two_factors import LINEAR, children, linear, measured, nothing_known
 from ucad.solvers.search.disentangle import disentangle, remainder
 from ucad.solvers.search.refinement import fit_variables
 
@@ -15,8 +15,9 @@ def data():
     return measured()
 
 
-def taken_apart(data, model, only=BOTH):
-    return disentangle(data, model, LINEAR, LINEAR, only=only)
+def taken_apart(data, model, only=BOTH, causes=None):
+    causes = nothing_known() if causes is None else causes
+    return disentangle(data, model, causes, LINEAR, LINEAR, only=only)
 
 
 def test_a_mixture_is_taken_apart(data):
@@ -27,6 +28,15 @@ def test_a_mixture_is_taken_apart(data):
     assert apart.factors[1].parents.tolist() == [1]
     assert not apart.R[[4, 5], 0].any()
     assert taken_apart(data, entangled, only=[]) is entangled
+
+
+def test_a_model_that_breaks_known_layers_is_turned_down(data):
+    factors = [linear(data, [0], [1.0]), linear(data, [0, 1], [1.0, 1.0])]
+    entangled = fit_variables(data, factors, children([2, 3, 4, 5], [4, 5]), LINEAR)
+    layers = [1 if j in (2, 3, 4, 5) else 0 for j in range(16)]
+    assert taken_apart(data, entangled, causes=nothing_known(layers=layers)) is not entangled
+    layers[2] = 0
+    assert taken_apart(data, entangled, causes=nothing_known(layers=layers)) is entangled
 
 
 def test_a_child_of_one_factor_in_place_of_its_parents_is_taken_out_of_the_other():

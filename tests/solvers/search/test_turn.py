@@ -54,6 +54,13 @@ def test_what_interventions_show_is_not_turned_round(data):
     assert 7 in turned(data, model, known).factors[0].parents
 
 
+def test_known_layers_are_not_turned_round(data):
+    factors = [linear(data, [7], [1.0]), linear(data, [1], [1.0])]
+    model = fit_variables(data, factors, children([8, 9, 10], [4, 5]), NONLINEAR)
+    layers = [1 if j in (4, 5, *range(8, 13)) else 0 for j in range(16)]
+    assert turned(data, model, nothing_known(layers=layers)) is model
+
+
 def test_a_model_that_is_right_is_left_alone(data):
     factors = [linear(data, [k], [1.0]) for k in (0, 1)]
     model = fit_variables(data, factors, children([2, 3], [4, 5]), NONLINEAR)

@@ -36,10 +36,11 @@ def children(*of_each):
     return R
 
 
-def nothing_known(ancestors=()):
-    """Who may cause whom: everyone, but for some known ancestors."""
+def nothing_known(ancestors=(), layers=None):
+    """Who may cause whom: everyone, but for some known ancestors or layers."""
     known = np.zeros((N_VARIABLES, N_VARIABLES), dtype=bool)
     for pair in ancestors:
         known[pair] = True
     anyone = ~np.eye(N_VARIABLES, dtype=bool)
-    return Causes(anyone, known, None, np.ones(N_VARIABLES, dtype=bool))
+    position = None if layers is None else np.array(layers)
+    return Causes(anyone, known, position, np.ones(N_VARIABLES, dtype=bool))

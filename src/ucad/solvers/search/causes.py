@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import BooleanMatrix, VariableSamples
+from ucad._types import BooleanMatrix, VariableSamples, VariablesByFactors
 from ucad.data import InterventionalData
 from ucad.solvers.search.knowledge import Possibilities
 from ucad.solvers.search.moments import additive_features, local_moments
@@ -56,6 +56,13 @@ class Causes:
         if self.position is not None:
             barred |= self.position[:, None] <= self.rank(parents)[None, :]
         return barred if self.prior is None else barred | ~self.prior.children(parents)
+
+    def allow(self, Q: VariablesByFactors, R: VariablesByFactors) -> bool:
+        """Whether every child comes after the parents of its factors in the known order, if any."""
+        if self.position is None:
+            return True
+        early = self.position[:, None] <= self.rank(Q)[None, :]
+        return not bool((R & early).any())
 
     def rank(self, parents: Bool[np.ndarray, "variables factors"]) -> Int[np.ndarray, " factors"]:
         """How late a factor with these parents comes in the known order."""

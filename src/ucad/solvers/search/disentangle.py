@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from ucad.data import InterventionalData
 from ucad.graph import boolean_product, topological_levels
+from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
 from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.refinement import Model, close, fit_variables, polish
@@ -27,6 +28,7 @@ MOST_BACK = 2
 def disentangle(
     data: InterventionalData,
     model: Model,
+    causes: Causes,
     settings: FitSettings,
     final: FitSettings,
     only: Collection[int],
@@ -45,7 +47,9 @@ def disentangle(
             best = model
             for function in _without(data, model, k, other, rough):
                 trial = _taken_out(data, model, (k, other), function, rough, final)
-                if trial is not None and trial.score > best.score:
+                if trial is None or not causes.allow(trial.Q, trial.R):
+                    continue
+                if trial.score > best.score:
                     best = trial
             model = best
     return model

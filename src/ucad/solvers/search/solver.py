@@ -159,7 +159,8 @@ class SearchRun:
         self.model, self.causes = self.empty, causes
         try:
             for stage, model in self._stages(causes):
-                if model is not None and model.score > self.model.score:
+                better = model is not None and model.score > self.model.score
+                if model is not None and better and causes.allow(model.Q, model.R):
                     self.model = model
                 self._tell(stage)
         finally:
@@ -195,7 +196,7 @@ class SearchRun:
             if not settings.nonlinear or (tried is not None and same_graph(tried, self.model)):
                 break
             new = changed_factors(tried, self.model)
-            yield "disentangling", disentangle(data, self.model, settings, final, only=new)
+            yield "disentangling", disentangle(data, self.model, causes, settings, final, only=new)
             if settings.variable_fit.hidden:
                 yield "re-anchoring", reanchor(data, self.model, pool, settings)
             new = changed_factors(tried, self.model)

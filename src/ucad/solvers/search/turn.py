@@ -67,7 +67,7 @@ def _turned(
         if settings.variable_fit.hidden:
             trial = unfold(data, trial, settings, final, only=[k])
         trial = polish(data, trial, final, 1, only=[k])
-        if trial.score > best.score:
+        if trial.score > best.score and causes.allow(trial.Q, trial.R):
             best = trial
     return None if best is model else best
 
@@ -91,8 +91,10 @@ def _predicted_parents(
     only = children[model.R[children].sum(axis=1) == 1]
     lost = -(counts[only] / 2 * np.log(model.errors[only] + settings.floor)).sum()
     for i in doubtful.tolist():
-        siblings = parents[parents != i]
         possible = _possible_causes(model, k, i, causes)
+        siblings = parents[parents != i]
+        if causes.position is not None:
+            siblings = np.intersect1d(siblings, possible)
         around = np.intersect1d(np.union1d(siblings, children), possible)
         for rest, allowed, price in (
             (siblings, siblings, 0.0),
@@ -113,6 +115,8 @@ def _possible_causes(model: Model, k: int, i: int, causes: Causes) -> Int[np.nda
     Q[:, k] = R[:, k] = False
     below = transitive_closure(boolean_product(Q, R.T))[i] | causes.ancestors[i]
     below[i] = True
+    if causes.position is not None:
+        below |= causes.position >= causes.position[i]
     if causes.prior is not None:
         below |= ~causes.prior.pairs[:, i]
     return np.flatnonzero(~below)
