@@ -29,6 +29,13 @@ def test_among_equally_likely_runs_the_sparser_one_is_chosen():
     assert best_candidate(runs, tie=1e-3) == 1
 
 
+def test_all_data_decide_between_equally_sparse_models_in_a_tie():
+    noise = Candidate(0.3, {}, n_edges=7, pooled_nll=0.32)
+    weak = Candidate(0.3001, {}, n_edges=7, pooled_nll=0.31)
+    assert best_candidate([noise, weak], tie=1e-3) == 1
+    assert best_candidate([noise, weak], tie=1e-5) == 0
+
+
 def test_no_run_at_all_is_refused():
     with pytest.raises(InvalidInputError, match="at least one"):
         best_candidate([])

@@ -45,6 +45,7 @@ class Learner:
         may_cause: entry [i, j] says whether a restarted factor may lead from i to j; none where
             there are no restarts.
         variable_names: one a variable.
+        validation_share: of the validation data in all data.
     """
 
     problem: RelaxedProblem
@@ -56,6 +57,7 @@ class Learner:
     moments: Float[Tensor, "variables features features"] | None
     may_cause: Bool[Tensor, "causes effects"] | None
     variable_names: tuple[str, ...]
+    validation_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,7 @@ class Candidates:
         graphs: the DAG of each.
         residual_variance: of each variable, on the training data.
         nll: on the validation data.
+        pooled_nll: on training and validation data together.
         violations: constraints that the DAG misses, by how much.
         variable_names: one a variable.
     """
@@ -75,6 +78,7 @@ class Candidates:
     graphs: tuple[DiscreteGraph, ...]
     residual_variance: Float[Tensor, "configurations variables"]
     nll: tuple[float, ...]
+    pooled_nll: tuple[float, ...]
     violations: tuple[dict[str, float], ...]
     variable_names: tuple[str, ...]
 
@@ -82,10 +86,10 @@ class Candidates:
         """The feasible model with the lowest NLL, or the least infeasible one.
 
         Models whose NLL per entry differs by less than `tie` are equally likely; the sparser one
-        is taken.
+        is taken, and of equally sparse ones the one more likely on all data.
         """
         n_edges = [int(graph.Q.sum() + graph.R.sum()) for graph in self.graphs]
-        figures = zip(self.nll, self.violations, n_edges, strict=True)
+        figures = zip(self.nll, self.violations, n_edges, self.pooled_nll, strict=True)
         return best_candidate([Candidate(*one) for one in figures], tie=tie)
 
     def best_trained(self, violation: Float[Tensor, " configurations"]) -> int:
@@ -108,6 +112,7 @@ class Candidates:
             self.graphs[at : at + 1],
             self.residual_variance[at : at + 1],
             self.nll[at : at + 1],
+            self.pooled_nll[at : at + 1],
             self.violations[at : at + 1],
             self.variable_names,
         )
@@ -122,6 +127,7 @@ class Candidates:
             (*self.graphs, *other.graphs),
             torch.cat([self.residual_variance, other.residual_variance]),
             (*self.nll, *other.nll),
+            (*self.pooled_nll, *other.pooled_nll),
             (*self.violations, *other.violations),
             self.variable_names,
         )
@@ -158,13 +164,18 @@ def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
         variance = problem.objective.residual_variance(fitted, graph)
         held_out = learner.validation.residual_variance(fitted, graph)
         missed = problem.constraints.violations(graph, fitted)
-    nll = profile_nll(held_out, learner.validation.free_share, learner.validation.variance_floor)
+    nll, own_nll = (
+        profile_nll(residuals, objective.free_share, objective.variance_floor)
+        for residuals, objective in ((held_out, learner.validation), (variance, problem.objective))
+    )
+    pooled = torch.lerp(own_nll, nll, learner.validation_share)
     names = problem.constraints.names(logits.shape[-1])
     return Candidates(
         fitted,
         tuple(graphs),
         variance,
-        tuple(nll.nan_to_num(nan=torch.inf).tolist()),
+        _finite(nll),
+        _finite(pooled),
         tuple(_positive(names, row) for row in missed.tolist()),
         learner.variable_names,
     )
@@ -177,6 +188,10 @@ def relaxed(graphs: Sequence[DiscreteGraph], like: Tensor) -> RelaxedGraph:
         for name in ("Q", "R")
     )
     return RelaxedGraph(Q, R)
+
+
+def _finite(nll: Float[Tensor, " configurations"]) -> tuple[float, ...]:
+    return tuple(nll.nan_to_num(nan=torch.inf).tolist())
 
 
 def _positive(names: tuple[str, ...], violations: list[float]) -> dict[str, float]:

@@ -58,6 +58,7 @@ def make_learner(
         moments,
         _may_cause(data, config.model).to(device) if restarts else None,
         data.variable_names,
+        validation.n_samples / (data.n_samples + validation.n_samples),
     )
 
 

@@ -108,7 +108,7 @@ def _groups_to_explain(
     gain = share * (rise - PARENT_WORTH * min_gain * support.sum(dim=1))
     groups: dict[tuple[bool, ...], list[int]] = {}
     for j in gain.argsort(descending=True).tolist():
-        if float(gain[j]) > 0 and bool(support[j].any()):
+        if bool(support[j].any()):
             groups.setdefault(tuple(support[j].tolist()), []).append(j)
     return [(group, float(gain[group].sum())) for group in groups.values()]
 
