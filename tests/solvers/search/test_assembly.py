@@ -7,7 +7,7 @@ import pytest
 
 from ucad.data import InterventionalData
 from ucad.solvers.search import SearchConfig
-from ucad.solvers.search.assembly import assemble, build_assembly, escape
+from ucad.solvers.search.assembly import assemble, build_assembly, escape, promising
 from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.functions import Function, unit_variance
 
@@ -76,3 +76,18 @@ def test_a_known_order_leaves_one_place_for_a_factor(chain):
     assembly = build_assembly(candidates, data, causes, settings)
     assert assembly.insertions((1,), 0) == [(0, 1)]
     assert not assembly.allowed((1,))[2].any()
+
+
+def test_promising_candidates_are_the_best_of_some_variable(chain):
+    data, candidates = chain
+    nobody = np.zeros((5, 5), dtype=bool)
+    causes = Causes(~nobody, nobody, None, ~data.is_intervened.any(axis=0))
+    noise = unit_variance(
+        Function(np.array([0, 1]), None, None, np.array([1.0, -1.0]), 0.0), data.x
+    )
+    settings = SearchConfig().settings(1000, seed=0)
+    kept = promising([*candidates, noise], data, causes, settings, n_each=1)
+    assert candidates[0] in kept
+    assert noise not in kept
+    everything = promising([*candidates, noise], data, causes, settings, n_each=6)
+    assert set(kept) < set(everything)

@@ -80,3 +80,22 @@ def test_a_model_that_is_right_is_left_alone(data):
     factors = [linear(data, [k], [1.0]) for k in (0, 1)]
     model = fit_variables(data, factors, children([2, 3], [4, 5]), LINEAR)
     assert taken_apart(data, model) is model
+
+
+def test_a_parent_that_the_mixture_cancels_comes_back():
+    """z = x0 + x6 and y = x1 + x6, but y was found as y − z = x1 − x0 beside z."""
+
+    def shared(x, noise):
+        x[:, 2:4] = (x[:, [0]] + x[:, [6]]) / np.sqrt(2) + noise[:, 2:4]
+        x[:, 4:6] = (x[:, [1]] + x[:, [6]]) / np.sqrt(2) + noise[:, 4:6]
+
+    data = measured(shared)
+    factors = [linear(data, [0, 6], [1.0, 1.0]), linear(data, [0, 1], [-1.0, 1.0])]
+    entangled = fit_variables(data, factors, children([2, 3, 4, 5], [4, 5]), LINEAR)
+    apart = taken_apart(data, entangled)
+    assert apart.score > entangled.score
+    found = [
+        (f.parents.tolist(), np.flatnonzero(R_k).tolist())
+        for f, R_k in zip(apart.factors, apart.R.T, strict=True)
+    ]
+    assert sorted(found) == [([0, 6], [2, 3]), ([1, 6], [4, 5])]

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-__all__ = ["SPARSE", "sparse_directions"]
+from ucad.solvers.search.functions import Function
+
+__all__ = ["SPARSE", "leading_direction", "sparse_directions"]
 
 ALIKE = 0.95
 SPARSE = 0.05
 N_SPARSE = 3
+
+
+def leading_direction(
+    gradient: Float[np.ndarray, "samples inputs"], parents: Int[np.ndarray, " inputs"]
+) -> Function:
+    """The linear function along which a function with this gradient changes most."""
+    _, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
+    return Function(parents, None, None, vectors[:, -1], 0.0)
 
 
 def sparse_directions(

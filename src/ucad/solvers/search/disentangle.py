@@ -87,11 +87,15 @@ def _without(
 ) -> Iterator[Function]:
     """What z_k may be besides a multiple of z_l; nothing if z_k is not such a sum.
 
-    Of the parents that have to do with z_l, those come back without which much is left of z_k.
+    Of the parents that have to do with z_l, those come back without which much is left of z_k;
+    where factors are linear also parents of l that z_k does not have: the sum may cancel them.
     """
     mixed, taken = model.state[:, k], model.state[:, other]
     shared = model.Q[:, k] & (model.Q[:, other] | model.R[:, other])
-    own, shared = np.flatnonzero(model.Q[:, k] & ~shared), np.flatnonzero(shared)
+    own = np.flatnonzero(model.Q[:, k] & ~shared)
+    if not settings.factor_fit.hidden:
+        shared = shared | model.Q[:, other]
+    shared = np.flatnonzero(shared)
     function = remainder(data, mixed, taken, own, settings)
     left = _left(data, mixed, taken, function)
     for _ in range(min(MOST_BACK, len(shared) - 1)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,19 +14,23 @@ from ucad.data import InterventionalData
 from ucad.graph import boolean_product
 from ucad.solvers.search.assembly import Assembly, Order
 from ucad.solvers.search.causes import N_CANDIDATES, Causes, parent_sets
-from ucad.solvers.search.directions import SPARSE, sparse_directions
 from ucad.solvers.search.disentangle import remainder
-from ucad.solvers.search.functions import Function, Regression, unit_variance
+from ucad.solvers.search.functions import (
+    Function,
+    Regression,
+    unit_variance,
+)
 from ucad.solvers.search.moments import additive_features
+from ucad.solvers.search.reading import Reader
 from ucad.solvers.search.refinement import pseudo_target
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
 from ucad.solvers.search.settings import FitSettings
-from ucad.solvers.search.sparse import fit_sparse_function, interventional_gains
+from ucad.solvers.search.sparse import (
+    fit_sparse_function,
+)
 
 __all__ = ["Proposer"]
 
-INDEX_SHARE = 0.02
-HIDDEN_EVIDENCE = 6.0
 TWIN = 0.95
 
 Variables = Int[np.ndarray, " ..."]
@@ -49,6 +54,11 @@ class Proposer:
     tried: set[tuple[Function, ...]] = field(default_factory=set)
     pooled: set[tuple[Function, frozenset[tuple[int, Function]]]] = field(default_factory=set)
 
+    @cached_property
+    def reader(self) -> Reader:
+        """What reads factors off variables."""
+        return Reader(self.data, self.causes, self.settings)
+
     def anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
 
@@ -59,13 +69,14 @@ class Proposer:
         """
         yield from self._known_anchors()
         done: set[tuple[int, tuple[int, ...]]] = set()
+        reader, first = self.reader, self.causes.may_cause
         for may_cause in self._options(done):
             sets, _ = self._parent_sets(may_cause, self.data.x)
             for j, parents in enumerate(sets):
                 if len(parents) and (j, tuple(parents)) not in done:
                     done.add((j, tuple(parents)))
-                    allowed = np.flatnonzero(may_cause[:, j])
-                    yield from self._factors_of(self.data.x[:, j], parents, allowed, j)
+                    allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
+                    yield from reader.factors_of_variable(j, parents, allowed, widen=widen)
 
     def improvements(self, assembly: Assembly, order: Order) -> Iterator[Function]:
         """Better versions of the chosen factors, and factors that seem to be missing."""
@@ -82,7 +93,7 @@ class Proposer:
         for j in np.argsort(-gains, kind="stable")[:n_proposals]:
             if len(sets[j]):
                 allowed = np.flatnonzero(self.causes.may_cause[:, j])
-                yield from self._factors_of(residual[:, j], sets[j], allowed, int(j))
+                yield from self.reader.factors_of(residual[:, j], sets[j], allowed, int(j))
 
     def _known_anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of children the prior gives to one factor, with its required parents."""
@@ -95,7 +106,7 @@ class Proposer:
             parents = np.union1d(sets[j], np.flatnonzero(prior.required[:, k]))
             if len(parents):
                 allowed = np.union1d(np.flatnonzero(open_to[:, j]), parents)
-                yield from self._factors_of(self.data.x[:, j], parents, allowed, int(j))
+                yield from self.reader.factors_of_variable(int(j), parents, allowed, widen=False)
 
     def _options(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
         """Who may cause whom, in ever other ways; `done` fills up on the way."""
@@ -120,66 +131,6 @@ class Proposer:
         self, may_cause: BooleanMatrix, targets: VariableSamples
     ) -> tuple[list[Variables], Float[np.ndarray, " variables"]]:
         return parent_sets(self.data, may_cause, self.settings, targets)
-
-    def _factors_of(
-        self, target: Float[np.ndarray, " samples"], parents: Variables, allowed: Variables, j: int
-    ) -> Iterator[Function]:
-        weights = (~self.data.is_intervened[:, j]).astype(np.float64)
-        regression = Regression(target, weights)
-        if self.settings.variable_fit.hidden and not self.settings.factor_fit.hidden:
-            yield from self._indices_of(regression, parents, allowed)
-            return
-        fitted = self._fit(regression, parents, allowed)
-        yield unit_variance(fitted, self.data.x)
-        if self.causes.position is None:
-            yield from self._with_hidden_causes(regression, fitted, allowed, j)
-
-    def _with_hidden_causes(
-        self, regression: Regression, fitted: Function, allowed: Variables, j: int
-    ) -> Iterator[Function]:
-        """The function with a parent that screening missed because it acts through others."""
-        gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
-        gains[self.causes.ancestors[j]] = 0.0
-        gains[j] = 0.0
-        if self.causes.prior is not None:
-            gains[~self.causes.prior.pairs[:, j]] = 0.0
-        best = int(np.argmax(gains))
-        if gains[best] > HIDDEN_EVIDENCE:
-            wider = np.union1d(fitted.parents, [best])
-            found = self._fit(regression, wider, np.union1d(allowed, [best]))
-            yield unit_variance(found, self.data.x)
-
-    def _indices_of(
-        self, regression: Regression, parents: Variables, allowed: Variables
-    ) -> Iterator[Function]:
-        """Directions along which a smooth function of the variables changes, for linear factors.
-
-        If x_j = g(a·x), every gradient is a multiple of a; with several factors the gradients span
-        their weights. E[∇f ∇fᵀ] has those directions as leading eigenvectors, and sparse vectors
-        of their span are the factors themselves.
-        """
-        smooth = fit_sparse_function(
-            self.data, parents, regression, allowed, self.settings.variable_fit
-        )
-        parents = smooth.parents
-        gradient = smooth.gradient(self.data.x)
-        values, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
-        leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]
-        for direction in sparse_directions(leading[:, :2]):
-            keep = np.abs(direction) > SPARSE * np.abs(direction).max()
-            linear = Function(parents[keep], None, None, direction[keep], 0.0)
-            yield unit_variance(linear, self.data.x)
-
-    def _fit(
-        self,
-        regression: Regression,
-        parents: Variables,
-        allowed: Variables,
-        start: Function | None = None,
-    ) -> Function:
-        return fit_sparse_function(
-            self.data, parents, regression, allowed, self.settings.factor_fit, start=start
-        )
 
     def _residual(self, assembly: Assembly, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
@@ -215,7 +166,9 @@ class Proposer:
         if self.settings.factor_fit.hidden:
             parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
         if len(parents):
-            fitted = self._fit(regression, parents, allowed, start=current)
+            fitted = fit_sparse_function(
+                self.data, parents, regression, allowed, self.settings.factor_fit, start=current
+            )
             yield unit_variance(fitted, self.data.x)
 
     def _possible_parents(self, made: BooleanMatrix, order: Order, k: int) -> Variables:

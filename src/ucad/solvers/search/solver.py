@@ -20,6 +20,7 @@ from ucad.solvers.search.assembly import (
     build_assembly,
     edges_of,
     escape,
+    promising,
 )
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.disentangle import disentangle
@@ -28,6 +29,7 @@ from ucad.solvers.search.export import as_scm, parameter_count
 from ucad.solvers.search.fill import empty_places, fill, worth
 from ucad.solvers.search.functions import NOTHING, Function, distinct
 from ucad.solvers.search.knowledge import graph_with, possibilities
+from ucad.solvers.search.merge import merge
 from ucad.solvers.search.proposals import Proposer
 from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.reanchor import reanchor, unexplained
@@ -50,6 +52,7 @@ from ucad.solvers.status import FitResult
 __all__ = ["SearchRun", "fit_search"]
 
 N_WEAK = 16
+N_EACH = 6
 FEW_VARIABLES = 32
 
 Row: TypeAlias = dict[str, float | int | str]
@@ -176,6 +179,8 @@ class SearchRun:
         yield f"{len(pool)} candidate factors", None
         if not pool:
             return
+        if settings.nonlinear:
+            pool = promising(pool, data, causes, settings, N_EACH)
         assembly = self._assembly(pool, causes)
         order = escape(assembly, assemble(assembly, self.n_factors))
         yield "choice of factors", self._model(assembly, order)
@@ -195,6 +200,8 @@ class SearchRun:
             yield "pruning", prune(data, self.model, final)
             if not settings.nonlinear or (tried is not None and same_graph(tried, self.model)):
                 break
+            new = changed_factors(tried, self.model)
+            yield "merging", merge(data, self.model, pool, causes, settings, final, only=new)
             new = changed_factors(tried, self.model)
             yield "disentangling", disentangle(data, self.model, causes, settings, final, only=new)
             if settings.variable_fit.hidden:

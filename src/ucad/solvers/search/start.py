@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
+from ucad.solvers.search.directions import leading_direction
 from ucad.solvers.search.functions import NOTHING, Function, Regression, fit_function, unit_variance
 from ucad.solvers.search.refinement import Model, fit_variables
 from ucad.solvers.search.settings import FitSettings
 from ucad.solvers.search.sparse import fit_sparse_function
 
-__all__ = ["leading_direction", "model_of_graph", "predict_variable"]
+__all__ = ["model_of_graph", "predict_variable"]
 
 
 def model_of_graph(data: InterventionalData, graph: FactorGraph, settings: FitSettings) -> Model:
@@ -26,14 +27,6 @@ def model_of_graph(data: InterventionalData, graph: FactorGraph, settings: FitSe
         factors[k] = _read_off(data, graph, int(k), factors, settings)
     done = [function for function in factors if function is not None]
     return fit_variables(data, done, np.asarray(graph.R), settings)
-
-
-def leading_direction(
-    gradient: Float[np.ndarray, "samples inputs"], parents: Int[np.ndarray, " inputs"]
-) -> Function:
-    """The linear function along which a function with this gradient changes most."""
-    _, vectors = np.linalg.eigh(gradient.T @ gradient / len(gradient))
-    return Function(parents, None, None, vectors[:, -1], 0.0)
 
 
 def predict_variable(

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from ucad.data import InterventionalData
+from ucad.solvers.search.directions import leading_direction
 from ucad.solvers.search.functions import Function, Regression, fit_function, unit_variance
 from ucad.solvers.search.refinement import Model, close, fit_variables, polish
 from ucad.solvers.search.settings import FitSettings
-from ucad.solvers.search.start import leading_direction
 
 __all__ = ["unfold"]
 
