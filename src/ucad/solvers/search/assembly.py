@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from ucad.data import InterventionalData
 from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.functions import Function
-from ucad.solvers.search.moments import additive_features, local_moments
+from ucad.solvers.search.moments import additive_features, explained_nats, local_moments
 from ucad.solvers.search.regression import ScoreBook, Selection
 from ucad.solvers.search.settings import FitSettings
 
@@ -166,20 +166,12 @@ def promising(
     n_each: int,
 ) -> list[Function]:
     """The candidates that explain some variable best, each alone: so many for each variable."""
-    free = ~data.is_intervened
-    means = (data.x * free).sum(axis=0) / np.maximum(free.sum(axis=0), 1)
-    targets = np.where(free, data.x - means, 0.0).astype(np.float32)
-    explained = np.zeros((data.n_variables, len(functions)))
-    parents = np.zeros(explained.shape, dtype=bool)
+    values = np.stack([function.values(data.x) for function in functions], axis=1)
+    nonlinear = settings.variable_fit.hidden > 0
+    gains = explained_nats(values, data.x, data.is_intervened, nonlinear)
+    parents = np.zeros(gains.shape, dtype=bool)
     for c, function in enumerate(functions):
-        features = additive_features(
-            function.values(data.x)[:, None], settings.variable_fit.hidden > 0
-        )[:, 0]
-        basis, _ = np.linalg.qr(features.astype(np.float32))
-        explained[:, c] = ((basis.T @ targets) ** 2).sum(axis=0)
         parents[function.parents, c] = True
-    share = explained / np.maximum((targets**2).sum(axis=0), 1e-12)[:, None]
-    gains = -free.sum(axis=0)[:, None] / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
     gains[causes.no_children(parents)] = 0.0
     best = np.argsort(-gains, axis=1, kind="stable")[:, :n_each]
     useful = np.take_along_axis(gains, best, axis=1) > settings.penalty

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import VariableSamples, WhichIntervened
 
-__all__ = ["N_FUNCTIONS", "LocalMoments", "additive_features", "local_moments"]
+__all__ = ["N_FUNCTIONS", "LocalMoments", "additive_features", "explained_nats", "local_moments"]
 
 SLOPES = (1.0, 2.0, 4.0)
 NUMERICAL = 1e-7
@@ -53,6 +53,30 @@ def additive_features(
     polynomials = [x, (x**2 - 1) / np.sqrt(2), (x**3 - 3 * x) / np.sqrt(6)]
     sigmoids = [np.tanh(slope * x) for slope in SLOPES]
     return np.stack(polynomials + sigmoids, axis=2)
+
+
+def explained_nats(
+    columns: Float[np.ndarray, "samples columns"],
+    x: VariableSamples,
+    is_intervened: WhichIntervened,
+    nonlinear: bool,
+) -> Float[np.ndarray, "variables columns"]:
+    """Log-likelihood that functions of each column alone gain for each variable where it is free.
+
+    Approximate: clamped samples of a variable count as if they were at its mean.
+    """
+    free = ~is_intervened
+    counts = free.sum(axis=0)
+    means = (x * free).sum(axis=0) / np.maximum(counts, 1)
+    targets = np.where(free, x - means, 0.0).astype(np.float32)
+    total = np.maximum((targets**2).sum(axis=0), 1e-12)
+    gains = np.zeros((x.shape[1], columns.shape[1]))
+    for c, column in enumerate(columns.T):
+        features = additive_features(column[:, None], nonlinear)[:, 0]
+        basis, _ = np.linalg.qr((features - features.mean(axis=0)).astype(np.float32))
+        share = ((basis.T @ targets) ** 2).sum(axis=0) / total
+        gains[:, c] = -counts / 2 * np.log1p(-np.minimum(share.astype(np.float64), 1 - 1e-9))
+    return gains
 
 
 def local_moments(

@@ -20,7 +20,7 @@ from ucad.solvers.search.functions import (
     Regression,
     unit_variance,
 )
-from ucad.solvers.search.moments import additive_features
+from ucad.solvers.search.moments import N_FUNCTIONS, additive_features, explained_nats
 from ucad.solvers.search.reading import Reader
 from ucad.solvers.search.refinement import pseudo_target
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
@@ -77,6 +77,28 @@ class Proposer:
                     done.add((j, tuple(parents)))
                     allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
                     yield from reader.factors_of_variable(j, parents, allowed, widen=widen)
+        if self.settings.nonlinear and self.causes.position is None:
+            yield from self._of_one_parent(done)
+
+    def _of_one_parent(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[Function]:
+        """E[x_j | x_i] where no parents were found and all functions of x_i together explain x_j.
+
+        A function that goes up and down needs several, and none of them pays alone.
+        """
+        gains = explained_nats(self.data.x, self.data.x, self.data.is_intervened, nonlinear=True)
+        possible = self._not_below().T & (gains > self.settings.penalty + N_FUNCTIONS)
+        for j, parents in done:
+            possible[j] = False
+            possible[list(parents), j] = False
+        for j in np.flatnonzero(possible.any(axis=1)).tolist():
+            allowed = np.flatnonzero(possible[j])
+            best = allowed[[np.argmax(gains[j, allowed])]]
+            yield from self.reader.factors_of_variable(j, best, allowed, widen=False)
+
+    def _not_below(self) -> BooleanMatrix:
+        """Entry [i, j] says that i is not known to be an effect of j."""
+        not_below = ~self.causes.ancestors.T & ~np.eye(self.data.n_variables, dtype=bool)
+        return not_below if self.causes.prior is None else not_below & self.causes.prior.pairs
 
     def improvements(self, assembly: Assembly, order: Order) -> Iterator[Function]:
         """Better versions of the chosen factors, and factors that seem to be missing."""
@@ -120,12 +142,9 @@ class Proposer:
             yield may_cause & (clamped | ~twin)
             yield may_cause & (clamped | is_root)
             yield may_cause & clamped
-            not_below = ~self.causes.ancestors.T & ~np.eye(len(may_cause), dtype=bool)
             without = np.ones(len(may_cause), dtype=bool)
             without[[j for j, _ in done]] = False
-            if self.causes.prior is not None:
-                not_below &= self.causes.prior.pairs
-            yield not_below & clamped & without
+            yield self._not_below() & clamped & without
 
     def _parent_sets(
         self, may_cause: BooleanMatrix, targets: VariableSamples
