@@ -73,8 +73,9 @@ class Proposer:
         for may_cause in self._options(done):
             sets, _ = self._parent_sets(may_cause, self.data.x)
             for j, parents in enumerate(sets):
-                if len(parents) and (j, tuple(parents)) not in done:
-                    done.add((j, tuple(parents)))
+                pair = (j, tuple(parents.tolist()))
+                if len(parents) and pair not in done:
+                    done.add(pair)
                     allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
                     yield from reader.factors_of_variable(j, parents, allowed, widen=widen)
         if self.settings.nonlinear and self.causes.position is None:

@@ -70,6 +70,7 @@ class Reader:
                 yield from self._single_index(wider, j, possible)
                 fitted = wider if self._linear_factors else self._narrower(wider, regression)
                 yield from [] if fitted is wider else self._factors_in(fitted)
+            yield from self._without_proxies(fitted, regression, possible)
         yield from self._with_hidden_causes(regression, fitted, allowed, j)
 
     def factors_of(
@@ -81,6 +82,15 @@ class Reader:
         yield from self._factors_in(fitted)
         if self.causes.position is None:
             yield from self._with_hidden_causes(regression, fitted, allowed, j)
+
+    def _without_proxies(
+        self, fitted: Function, regression: Regression, possible: Variables
+    ) -> Iterator[Function]:
+        """The same without variables that nobody clamps: one may stand for a factor of x_j."""
+        never = self.causes.never_clamped
+        clamped = fitted.parents[~never[fitted.parents]]
+        if 0 < len(clamped) < len(fitted.parents):
+            yield from self._factors_in(self._fit(regression, clamped, possible[~never[possible]]))
 
     @property
     def _linear_factors(self) -> bool:

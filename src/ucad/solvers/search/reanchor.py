@@ -21,6 +21,7 @@ __all__ = ["gains_of", "most_missing", "occupy", "reanchor", "unexplained", "vac
 N_SLOTS = 2
 N_CANDIDATES = 2
 ALIKE = 0.95
+OPTIMISM = 3.0
 
 
 def reanchor(
@@ -30,7 +31,8 @@ def reanchor(
 
     A variable with several factors is not an additive function of them, so a factor of its own may
     have been chosen for it. Here its children are first given to all other factors, which shows
-    what the factor is really worth; the least useful ones make room. Kept if the score is higher.
+    what the factor is really worth; the least useful ones make room. Kept if the score is higher;
+    a candidate is not even tried if three times what it promises would not be enough.
     """
     spared = [vacate(data, model, k, settings) for k in range(len(model.factors))]
     slots = np.argsort([-spare.score for spare in spared], kind="stable")[:N_SLOTS]
@@ -38,6 +40,8 @@ def reanchor(
     for k in slots:
         spare = spared[k]
         for function, gains in most_missing(data, spare, int(k), pool, settings, N_CANDIDATES):
+            if spare.score + OPTIMISM * gains.sum() < best.score:
+                continue
             trial = occupy(data, spare, int(k), function, gains, settings)
             if trial is not None and trial.score > best.score:
                 best = trial

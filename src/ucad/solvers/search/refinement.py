@@ -21,6 +21,7 @@ from ucad.solvers.search.joint import fit_together
 from ucad.solvers.search.settings import FitSettings
 
 __all__ = [
+    "CLOSE",
     "Model",
     "changed_factors",
     "close",

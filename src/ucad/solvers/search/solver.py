@@ -34,6 +34,7 @@ from ucad.solvers.search.proposals import Proposer
 from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.reanchor import reanchor, unexplained
 from ucad.solvers.search.refinement import (
+    CLOSE,
     Model,
     changed_factors,
     fit_variables,
@@ -52,7 +53,7 @@ from ucad.solvers.status import FitResult
 __all__ = ["SearchRun", "fit_search"]
 
 N_WEAK = 16
-N_EACH = 6
+N_EACH = 4
 FEW_VARIABLES = 32
 
 Row: TypeAlias = dict[str, float | int | str]
@@ -198,7 +199,7 @@ class SearchRun:
                 yield "unfolding", unfold(data, self.model, settings, settings, only=new)
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
             yield "pruning", prune(data, self.model, final)
-            if not settings.nonlinear or (tried is not None and same_graph(tried, self.model)):
+            if not settings.nonlinear or (tried is not None and not self._changed(tried)):
                 break
             new = changed_factors(tried, self.model)
             yield "merging", merge(data, self.model, pool, causes, settings, final, only=new)
@@ -214,6 +215,11 @@ class SearchRun:
             tried = self.model
             assembly, order = self._reassembled(pool, causes)
         yield from self._last_stages(pool, causes)
+
+    def _changed(self, tried: Model) -> bool:
+        """Whether the model is another than the one on which all moves have been tried."""
+        gain = self.model.score - tried.score
+        return not same_graph(tried, self.model) and gain > CLOSE * self.settings.penalty
 
     def _last_stages(
         self, pool: list[Function], causes: Causes

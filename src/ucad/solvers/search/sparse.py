@@ -16,7 +16,7 @@ from ucad.solvers.search.functions import (
 
 __all__ = ["causal_odds", "fit_sparse_function", "interventional_gains", "permutation_price"]
 
-MAX_GROWTH = 4
+MAX_GROWTH = 8
 N_LEADING = 2
 FEW_ROWS = 50
 WINSOR = 2.5
