@@ -151,6 +151,8 @@ def test_layers_come_from_a_file(folder, tmp_path):
         (["fit", "nothing.csv", "--factors", "2", "-o", "r"], "There is no file"),
         (["fit", "ok.csv", "-o", "r"], "Say how many factors"),
         (["fit", "ok.csv", "--factors", "2"], "Say where to write"),
+        (["fit", "nothing.csv", "--factors", "2"], "There is no file"),
+        (["fit", "ok.csv", "--factors", "2", "--solver", "serch"], "Did you mean 'search'?"),
         (["fit", "ok.csv", "--factors", "9", "-o", "r"], "below the number of variables"),
         (["fit", "ok.csv", "--factors", "2", "--target", "nope", "-o", "r"], "no column 'nope'"),
         (["fit", "text.csv", "--factors", "2", "-o", "r"], "Row 1 is 'red'"),

@@ -117,6 +117,7 @@ def fit(
         print(settings.to_toml())
         return DONE
     if output is None:
+        _check_input(data, settings)
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
     replace = force or resume
@@ -177,6 +178,19 @@ def _names(settings: type[FitSettings]) -> set[str]:
     from dataclasses import fields
 
     return {field.name for field in fields(settings)}
+
+
+def _check_input(path: Path, settings: FitSettings) -> None:
+    """Says what is wrong with the settings or the file, if anything is."""
+    from ucad.solvers.choose import SolveSettings
+
+    SolveSettings(
+        n_factors=settings.factors,
+        solver=settings.solver,
+        factor_mechanism=settings.factor_mechanism,
+        variable_mechanism=settings.variable_mechanism,
+    )
+    _read(path, settings)
 
 
 def _check_output(output: Path, *, force: bool, resume: bool) -> None:
