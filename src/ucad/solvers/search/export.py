@@ -15,6 +15,8 @@ from ucad.solvers.search.refinement import Model
 
 __all__ = ["as_mechanism", "as_scm", "parameter_count"]
 
+STRAIGHT = 1e-4
+
 
 def as_scm(model: Model, data: InterventionalData) -> FactorSCM:
     """The model with its graph, mechanisms and noise; noise is what the factors leave."""
@@ -28,7 +30,10 @@ def as_scm(model: Model, data: InterventionalData) -> FactorSCM:
 
 
 def as_mechanism(functions: Sequence[Function], n_inputs: int) -> LinearMechanism | MLPMechanism:
-    """All functions of one side as one mechanism: linear if every one is."""
+    """All functions of one side as one mechanism: linear if every one is.
+
+    Among networks, a linear function is ε⁻¹ tanh(ε w·x), which it is but for ε² (w·x)³ / 3.
+    """
     hidden = max((len(f.w1) for f in functions if f.w1 is not None), default=0)
     bias = torch.tensor([f.b2 for f in functions], dtype=torch.float64)
     if not hidden:
@@ -42,6 +47,9 @@ def as_mechanism(functions: Sequence[Function], n_inputs: int) -> LinearMechanis
         if function.w1 is not None:
             w1[t][:, function.parents] = function.w1
             b1[t], w2[t] = function.b1, function.w2
+        elif len(function.parents):
+            w1[t, 0, function.parents] = STRAIGHT * function.w2
+            w2[t, 0] = 1 / STRAIGHT
     return MLPMechanism(torch.tensor(w1), torch.tensor(b1), torch.tensor(w2), bias)
 
 
