@@ -79,9 +79,9 @@ class Proposer:
                     allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
                     yield from reader.factors_of_variable(j, parents, allowed, widen=widen)
         if self.settings.nonlinear and self.causes.position is None:
-            yield from self._of_one_parent(done)
+            yield from self._of_hidden_parents(done)
 
-    def _of_one_parent(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[Function]:
+    def _of_hidden_parents(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[Function]:
         """E[x_j | x_i] where no parents were found and all functions of x_i together explain x_j.
 
         A function that goes up and down needs several, and none of them pays alone.
@@ -117,6 +117,14 @@ class Proposer:
             if len(sets[j]):
                 allowed = np.flatnonzero(self.causes.may_cause[:, j])
                 yield from self.reader.factors_of(residual[:, j], sets[j], allowed, int(j))
+
+    def of_one_parent(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
+        """What is left of a variable as a function of the one variable that explains most of it."""
+        gains = explained_nats(self.data.x, residual, self.data.is_intervened, nonlinear=True)
+        gains[~self._not_below().T] = 0.0
+        best = gains.argmax(axis=1)
+        for j in np.argsort(-gains.max(axis=1), kind="stable")[:n_proposals].tolist():
+            yield from self.reader.factors_of(residual[:, j], best[[j]], best[[j]], j)
 
     def _known_anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of children the prior gives to one factor, with its required parents."""

@@ -235,7 +235,11 @@ class SearchRun:
     def _weak(self, causes: Causes) -> list[Function]:
         """Candidates that explain too little of what is left to be worth their edges."""
         left = unexplained(self.data, self.model)
-        return list(Proposer(self.data, causes, self.settings.lenient()).missing(left, N_WEAK))
+        proposer = Proposer(self.data, causes, self.settings.lenient())
+        weak = list(proposer.missing(left, N_WEAK))
+        if self.settings.nonlinear and causes.position is None:
+            weak += proposer.of_one_parent(left, N_WEAK)
+        return weak
 
     def _reassembled(self, pool: list[Function], causes: Causes) -> tuple[Assembly, Order]:
         """The jointly fitted factors, put back into the pool in their causal order."""
