@@ -9,6 +9,7 @@ from ucad.graph import FactorGraph
 from ucad.solvers.search.account import fit_status
 from ucad.solvers.search.export import as_scm
 from ucad.solvers.search.refinement import polish
+from ucad.solvers.search.restart import restart
 from ucad.solvers.search.settings import SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.search.unfold import unfold
@@ -38,6 +39,7 @@ def score_structure(
     if settings.variable_fit.hidden:
         model = unfold(data, model, settings, final)
     model = polish(data, model, final, 2 * config.n_polish)
+    model = polish(data, restart(data, model, final), final, config.n_polish)
     held_out = data if validation is None else validation
     scm = as_scm(model, data)
     return FitResult(

@@ -44,6 +44,7 @@ from ucad.solvers.search.refinement import (
 )
 from ucad.solvers.search.reparent import reparent
 from ucad.solvers.search.requirements import check_input
+from ucad.solvers.search.restart import restart
 from ucad.solvers.search.settings import SearchConfig
 from ucad.solvers.search.start import model_of_graph
 from ucad.solvers.search.turn import turn
@@ -198,6 +199,8 @@ class SearchRun:
                 new = changed_factors(tried, self.model)
                 yield "unfolding", unfold(data, self.model, settings, settings, only=new)
             yield "joint fit", polish(data, self.model, final, self.config.n_polish)
+            new = changed_factors(tried, self.model)
+            yield "other starts", restart(data, self.model, final, only=new)
             yield "pruning", prune(data, self.model, final)
             if not settings.nonlinear or (tried is not None and not self._changed(tried)):
                 break
