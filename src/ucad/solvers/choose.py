@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
-from ucad.scm import FactorSCM, LinearMechanism
+from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.status import FitResult
 
@@ -202,6 +202,8 @@ def _gradient(
     model = ModelSettings(
         factor_mechanism=MechanismKind(F_Z), variable_mechanism=MechanismKind(F_X)
     )
+    if initial is not None:
+        model = replace(model, hidden=max(model.hidden, _hidden_units(initial)))
     name = "paper" if settings.solver == SolverName.PAPER else "fast"
     config = preset(name, data.n_variables, model)
     if initial is not None:
@@ -225,6 +227,12 @@ def _from_a_good_start(config: GradientConfig) -> GradientConfig:
     """One other starting point, a short training and no restarts: the search has done that."""
     training = replace(config.training, n_seeds=1, warm_up_epochs=(0,), epochs=100, patience=50)
     return replace(config, training=training, restarts=replace(config.restarts, rounds=0))
+
+
+def _hidden_units(scm: FactorSCM) -> int:
+    """The hidden units of its widest mechanism; 0 if both are linear."""
+    both = (scm.factor_mechanism, scm.variable_mechanism)
+    return max((F.b1.shape[1] for F in both if isinstance(F, MLPMechanism)), default=0)
 
 
 def _kinds(settings: SolveSettings, initial: FactorSCM | None) -> tuple[str, str]:

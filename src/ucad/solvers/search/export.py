@@ -45,8 +45,9 @@ def as_mechanism(functions: Sequence[Function], n_inputs: int) -> LinearMechanis
     b1, w2 = np.zeros((2, len(functions), hidden))
     for t, function in enumerate(functions):
         if function.w1 is not None:
-            w1[t][:, function.parents] = function.w1
-            b1[t], w2[t] = function.b1, function.w2
+            units = len(function.w1)
+            w1[t][:units, function.parents] = function.w1
+            b1[t, :units], w2[t, :units] = function.b1, function.w2
         elif len(function.parents):
             w1[t, 0, function.parents] = STRAIGHT * function.w2
             w2[t, 0] = 1 / STRAIGHT

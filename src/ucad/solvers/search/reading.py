@@ -16,6 +16,7 @@ from ucad.solvers.search.functions import (
     FunctionConfig,
     Regression,
     fit_function,
+    refit_if_stuck,
     unit_variance,
 )
 from ucad.solvers.search.settings import FitSettings
@@ -112,9 +113,10 @@ class Reader:
         allowed: Variables,
         start: Function | None = None,
     ) -> Function:
-        return fit_sparse_function(
+        fitted = fit_sparse_function(
             self.data, parents, regression, allowed, self._config, start=start
         )
+        return refit_if_stuck(self.data.x, fitted, regression, self._config)
 
     def _not_below(self, j: int) -> Variables:
         """Every variable that is not known to be an effect of x_j."""
