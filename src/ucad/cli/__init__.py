@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -50,11 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     debug = "--debug" in words
     try:
-        result = app([w for w in words if w != "--debug"], exit_on_error=False, print_error=False)
+        result = _run([w for w in words if w != "--debug"])
         sys.stdout.flush()
     except BrokenPipeError:
-        # What reads our output has gone; keep the interpreter from complaining about it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         _fail("the output was closed before everything was written")
     except KeyboardInterrupt:
         print("ucad: interrupted", file=sys.stderr)
@@ -62,8 +62,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (UcadError, CycloptsError, OSError) as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _drop_output()
         _fail(_one_line(error))
     sys.exit(result if isinstance(result, int) else OK)
+
+
+def _run(words: list[str]) -> object:
+    """What the command returns, or the code with which the parser ends the program for it."""
+    try:
+        return app(words, exit_on_error=False, print_error=False)
+    except SystemExit as ended:
+        return ended.code
+
+
+def _drop_output() -> None:
+    """Keeps the interpreter from failing again, at exit, over output that cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> None:
