@@ -5,7 +5,7 @@ import numpy as np
 from tests.solvers.search.two_factors import LINEAR, NONLINEAR, children, measured, nothing_known
 from ucad.data import InterventionalData
 from ucad.simulate import paper_problem
-from ucad.solvers.search.causes import find_causes
+from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.order import OrderConfig
 from ucad.solvers.search.screening import ScreeningConfig
 
@@ -48,3 +48,11 @@ def test_where_nothing_was_clamped_an_order_is_all_there_is():
     (only,) = answers(data, NONLINEAR)
     assert only.never_clamped.all()
     assert only.position is not None
+
+
+def test_what_is_no_known_effect_may_be_a_cause():
+    ancestors = np.zeros((3, 3), dtype=bool)
+    ancestors[0, 2] = True
+    causes = Causes(~ancestors, ancestors, None, np.zeros(3, dtype=bool))
+    expected = [[False, True, True], [True, False, True], [False, True, False]]
+    assert causes.not_below.tolist() == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -42,6 +43,12 @@ class Causes:
     position: Int[np.ndarray, " variables"] | None
     never_clamped: Bool[np.ndarray, " variables"]
     prior: Possibilities | None = None
+
+    @cached_property
+    def not_below(self) -> BooleanMatrix:
+        """Entry [i, j] says that i may cause j for all that is known: i is no known effect of j."""
+        possible = ~self.ancestors.T & ~np.eye(len(self.ancestors), dtype=bool)
+        return possible if self.prior is None else possible & self.prior.pairs
 
     def no_children(
         self, parents: Bool[np.ndarray, "variables factors"]

@@ -15,19 +15,13 @@ from ucad.graph import boolean_product
 from ucad.solvers.search.assembly import Assembly, Order
 from ucad.solvers.search.causes import N_CANDIDATES, Causes, parent_sets
 from ucad.solvers.search.disentangle import remainder
-from ucad.solvers.search.functions import (
-    Function,
-    Regression,
-    unit_variance,
-)
+from ucad.solvers.search.functions import Function, Regression, unit_variance
 from ucad.solvers.search.moments import N_FUNCTIONS, additive_features, explained_nats
 from ucad.solvers.search.reading import Reader
 from ucad.solvers.search.refinement import pseudo_target
 from ucad.solvers.search.regression import Problems, Selection, grow_shrink
 from ucad.solvers.search.settings import FitSettings
-from ucad.solvers.search.sparse import (
-    fit_sparse_function,
-)
+from ucad.solvers.search.sparse import fit_sparse_function
 
 __all__ = ["Proposer"]
 
@@ -87,7 +81,7 @@ class Proposer:
         A function that goes up and down needs several, and none of them pays alone.
         """
         gains = explained_nats(self.data.x, self.data.x, self.data.is_intervened, nonlinear=True)
-        possible = self._not_below().T & (gains > self.settings.penalty + N_FUNCTIONS)
+        possible = self.causes.not_below.T & (gains > self.settings.penalty + N_FUNCTIONS)
         for j, parents in done:
             possible[j] = False
             possible[list(parents), j] = False
@@ -95,11 +89,6 @@ class Proposer:
             allowed = np.flatnonzero(possible[j])
             best = allowed[[np.argmax(gains[j, allowed])]]
             yield from self.reader.factors_of_variable(j, best, allowed, widen=False)
-
-    def _not_below(self) -> BooleanMatrix:
-        """Entry [i, j] says that i is not known to be an effect of j."""
-        not_below = ~self.causes.ancestors.T & ~np.eye(self.data.n_variables, dtype=bool)
-        return not_below if self.causes.prior is None else not_below & self.causes.prior.pairs
 
     def improvements(self, assembly: Assembly, order: Order) -> Iterator[Function]:
         """Better versions of the chosen factors, and factors that seem to be missing."""
@@ -121,7 +110,7 @@ class Proposer:
     def of_one_parent(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
         """What is left of a variable as a function of the one variable that explains most of it."""
         gains = explained_nats(self.data.x, residual, self.data.is_intervened, nonlinear=True)
-        gains[~self._not_below().T] = 0.0
+        gains[~self.causes.not_below.T] = 0.0
         best = gains.argmax(axis=1)
         for j in np.argsort(-gains.max(axis=1), kind="stable")[:n_proposals].tolist():
             yield from self.reader.factors_of(residual[:, j], best[[j]], best[[j]], j)
@@ -153,7 +142,7 @@ class Proposer:
             yield may_cause & clamped
             without = np.ones(len(may_cause), dtype=bool)
             without[[j for j, _ in done]] = False
-            yield self._not_below() & clamped & without
+            yield self.causes.not_below & clamped & without
 
     def _parent_sets(
         self, may_cause: BooleanMatrix, targets: VariableSamples

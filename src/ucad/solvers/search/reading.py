@@ -63,7 +63,7 @@ class Reader:
         if self.causes.position is not None:
             return
         if widen:
-            possible = self._not_below(j)
+            possible = np.flatnonzero(self.causes.not_below[:, j])
             yield from self._single_index(fitted, j, possible)
             wider = self._fit(regression, fitted.parents, possible, start=fitted)
             if self._gain(wider, fitted, regression) > self.settings.penalty:
@@ -118,14 +118,6 @@ class Reader:
         )
         return refit_if_stuck(self.data.x, fitted, regression, self._config)
 
-    def _not_below(self, j: int) -> Variables:
-        """Every variable that is not known to be an effect of x_j."""
-        possible = ~self.causes.ancestors[j]
-        possible[j] = False
-        if self.causes.prior is not None:
-            possible &= self.causes.prior.pairs[:, j]
-        return np.flatnonzero(possible)
-
     def _gain(self, new: Function, old: Function, regression: Regression) -> float:
         """Nats that one function gains over another, less the price of its parents."""
         after, before = (
@@ -166,10 +158,7 @@ class Reader:
         if self._linear_factors:
             return
         gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
-        gains[self.causes.ancestors[j]] = 0.0
-        gains[j] = 0.0
-        if self.causes.prior is not None:
-            gains[~self.causes.prior.pairs[:, j]] = 0.0
+        gains[~self.causes.not_below[:, j]] = 0.0
         best = int(np.argmax(gains))
         if gains[best] > HIDDEN_EVIDENCE:
             wider = np.union1d(fitted.parents, [best])
