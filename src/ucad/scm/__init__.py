@@ -6,6 +6,16 @@ from ucad.scm.abstraction import Abstraction, AbstractionError, HighLevelModel, 
 from ucad.scm.bound import ErrorBound, error_bound
 from ucad.scm.certificate import Answer, Certificate, Claim, certify
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM, State
+from ucad.scm.families import (
+    FAMILIES,
+    AffineMap,
+    LinearMechanism,
+    Mechanism,
+    MLPMechanism,
+    SplineMechanism,
+    family_named,
+    family_of,
+)
 from ucad.scm.interventions import (
     IDENTITY,
     Clamp,
@@ -19,17 +29,11 @@ from ucad.scm.interventions import (
     parametric,
     soft,
 )
-from ucad.scm.mechanisms import (
-    AffineMap,
-    Bijection,
-    LinearMechanism,
-    Mechanism,
-    MLPMechanism,
-    Reparametrised,
-)
+from ucad.scm.mechanisms import Bijection, Reparametrised
 from ucad.scm.storage import load_scm, save_scm
 
 __all__ = [
+    "FAMILIES",
     "IDENTITY",
     "VARIANCE_FLOOR",
     "Abstraction",
@@ -53,10 +57,13 @@ __all__ = [
     "MLPMechanism",
     "Mechanism",
     "Reparametrised",
+    "SplineMechanism",
     "State",
     "Transform",
     "certify",
     "error_bound",
+    "family_named",
+    "family_of",
     "hard",
     "load_scm",
     "parametric",

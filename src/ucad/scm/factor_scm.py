@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
+from ucad.scm.families import AffineMap, Mechanism, StackedMechanism
 from ucad.scm.interventions import (
     IDENTITY,
     Clamp,
@@ -24,14 +25,7 @@ from ucad.scm.interventions import (
     as_intervention,
     replaced,
 )
-from ucad.scm.mechanisms import (
-    AffineMap,
-    Bijection,
-    LinearMechanism,
-    Mechanism,
-    MLPMechanism,
-    Reparametrised,
-)
+from ucad.scm.mechanisms import Bijection, Reparametrised
 
 __all__ = ["VARIANCE_FLOOR", "FactorSCM", "Matrix", "Seed", "State"]
 
@@ -256,15 +250,11 @@ class FactorSCM:
     def _nodes(self, which: Bool[np.ndarray, " nodes"]) -> Tensor:
         return torch.from_numpy(np.flatnonzero(which)).to(self.noise_scale.device)
 
-    def _parametric_mechanisms(
-        self,
-    ) -> tuple[LinearMechanism | MLPMechanism, LinearMechanism | MLPMechanism]:
+    def _parametric_mechanisms(self) -> tuple[StackedMechanism, StackedMechanism]:
         F_Z, F_X = self.factor_mechanism, self.variable_mechanism
         if isinstance(F_Z, Reparametrised) or isinstance(F_X, Reparametrised):
             raise InvalidInputError("Apply affine maps before arbitrary bijections.")
-        assert isinstance(F_Z, LinearMechanism | MLPMechanism)
-        assert isinstance(F_X, LinearMechanism | MLPMechanism)
-        return F_Z, F_X
+        return cast(StackedMechanism, F_Z), cast(StackedMechanism, F_X)
 
     def _replace_variables(self, x: Tensor, z: Tensor, u: Tensor, variables: Tensor) -> None:
         for j in variables.tolist():

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -19,16 +19,13 @@ from torch import Tensor
 from ucad.errors import FormatError, InvalidInputError, UcadError
 from ucad.graph import FactorGraph
 from ucad.scm.factor_scm import FactorSCM
-from ucad.scm.mechanisms import LinearMechanism, MLPMechanism
+from ucad.scm.families import FAMILIES, StackedMechanism
 
 __all__ = ["SCHEMA_VERSION", "load_scm", "save_scm"]
 
 SCHEMA_VERSION = 1
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
-_KINDS: dict[str, type[LinearMechanism] | type[MLPMechanism]] = {
-    "linear": LinearMechanism,
-    "mlp": MLPMechanism,
-}
+_KINDS = {family.name: family.mechanism_type for family in FAMILIES}
 _ROLES = ("factor_mechanism", "variable_mechanism")
 
 
@@ -133,10 +130,8 @@ def _boolean(tensor: Tensor) -> np.ndarray:
     return np.asarray(tensor.numpy(), dtype=bool)
 
 
-def _mechanism(
-    role: str, kind: str, tensors: Mapping[str, Tensor]
-) -> LinearMechanism | MLPMechanism:
+def _mechanism(role: str, kind: str, tensors: Mapping[str, Tensor]) -> StackedMechanism:
     if kind not in _KINDS:
         raise FormatError(f"The '{role}' must be one of {', '.join(_KINDS)}. Got '{kind}' instead.")
     made = _KINDS[kind]
-    return made(*(_take(tensors, f"{role}.{field.name}") for field in fields(made)))
+    return made(*(_take(tensors, f"{role}.{field.name}") for field in fields(cast(Any, made))))
