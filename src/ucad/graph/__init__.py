@@ -13,6 +13,7 @@ from ucad.graph.boolean import (
     minimal_rows,
     out_anchors,
     row_sparsity,
+    transitive_closure,
 )
 from ucad.graph.covers import BooleanRank, boolean_rank, disjunctness, is_disjunct
 from ucad.graph.factor_graph import FactorGraph, topological_levels
@@ -34,4 +35,5 @@ __all__ = [
     "out_anchors",
     "row_sparsity",
     "topological_levels",
+    "transitive_closure",
 ]

@@ -139,6 +139,7 @@ class AffineFamily:
     name: str = "linear"
     is_affine: bool = True
     is_linear_in_weights: bool = True
+    function_type: type[Affine] = Affine
     mechanism_type: type[LinearMechanism] = LinearMechanism
 
     def features(self, x: VariableSamples) -> Float[np.ndarray, "samples variables one"]:

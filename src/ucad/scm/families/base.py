@@ -143,6 +143,11 @@ class Family(Protocol):
         ...
 
     @property
+    def function_type(self) -> type[Function]:
+        """What its functions are."""
+        ...
+
+    @property
     def mechanism_type(self) -> type[StackedMechanism]:
         """What `mechanism` makes: a dataclass, whose fields are what a run folder stores."""
         ...

@@ -182,6 +182,7 @@ class NetworkFamily:
     name: str = "mlp"
     is_affine: bool = False
     is_linear_in_weights: bool = False
+    function_type: type[Network] = Network
     mechanism_type: type[MLPMechanism] = MLPMechanism
 
     def features(self, x: VariableSamples) -> Float[np.ndarray, "samples variables functions"]:

@@ -216,6 +216,7 @@ class SplineFamily:
     name: str = "spline"
     is_affine: bool = False
     is_linear_in_weights: bool = True
+    function_type: type[Spline] = Spline
     mechanism_type: type[SplineMechanism] = SplineMechanism
 
     def features(self, x: VariableSamples) -> Float[np.ndarray, "samples variables functions"]:

@@ -1,0 +1,34 @@
+"""From the search's own functions to a `FactorSCM`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from ucad.graph import FactorGraph
+from ucad.scm import FactorSCM
+from ucad.scm.families import AFFINE, Affine, Family, Function, StackedMechanism
+from ucad.solvers.engine.model import Model
+from ucad.solvers.problem import Problem
+
+__all__ = ["as_scm"]
+
+
+def as_scm(problem: Problem, model: Model) -> FactorSCM:
+    """The model with its graph, mechanisms and noise; noise is what the factors leave."""
+    names = problem.data.variable_names
+    return FactorSCM(
+        FactorGraph(model.Q, model.R, variable_names=names),
+        _mechanism(problem.factor_family, model.factors, len(names)),
+        _mechanism(problem.variable_family, model.variables, len(model.factors)),
+        torch.tensor(np.sqrt(model.errors), dtype=torch.float64),
+    )
+
+
+def _mechanism(family: Family, functions: Sequence[Function], n_inputs: int) -> StackedMechanism:
+    """All functions of one side as one mechanism: linear if every one is."""
+    if all(isinstance(function, Affine) for function in functions):
+        family = AFFINE
+    return family.mechanism(functions, n_inputs)

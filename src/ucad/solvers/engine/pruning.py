@@ -1,0 +1,93 @@
+"""Taking edges away that a model does better without."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Int
+
+from ucad.solvers.engine.model import Model, refit, scored
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
+from ucad.solvers.regression.parent_selection import permutation_price
+
+__all__ = ["prune"]
+
+DEAR = 100.0
+"""Prices of an edge above which taking a parent away is not even tried: a permutation price
+overstates what is lost, but not by two orders of magnitude."""
+
+
+def prune(
+    problem: Problem, model: Model, effort: Effort, only: Collection[int] | None = None
+) -> Model:
+    """Takes edges away, the cheapest first, while the score of the refitted model rises.
+
+    With `only`, just the edges from factors to the given variables. Edges that prior knowledge
+    requires stay.
+    """
+    if only is None:
+        for k in range(len(model.factors)):
+            model = _prune_factor(problem, model, k, effort)
+    made = np.flatnonzero(model.R.any(axis=1))
+    for j in made if only is None else np.intersect1d(made, list(only)):
+        model = _prune_variable(problem, model, int(j), effort)
+    return model
+
+
+def _prune_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
+    x, fitter = problem.data.x, problem.fitter(problem.factor_family, effort)
+    while len(model.factors[k].parents) > 1:
+        problem.clock.check()
+        function = model.factors[k]
+        own = Regression(function.values(x), np.ones(len(x)))
+        price = permutation_price(x, function, own, problem.floor)
+        cheapest = int(np.argmin(price))
+        if price[cheapest] > DEAR * problem.penalty:
+            break
+        fitted = fitter.fit(x, np.delete(function.parents, cheapest), own, function)
+        changed = model.with_factor(k, unit_variance(fitted, x), x)
+        trial = refit(problem, changed, np.flatnonzero(model.R[:, k]), effort)
+        if trial.score <= model.score or not _allowed(problem, trial):
+            break
+        model = trial
+    return model
+
+
+def _prune_variable(problem: Problem, model: Model, j: int, effort: Effort) -> Model:
+    """All edges at once, for together they may have fitted noise; then one after the other."""
+    problem.clock.check()
+    without = _made_by(problem, model, j, np.array([], dtype=np.int64), effort)
+    if without.score > model.score and _allowed(problem, without):
+        return without
+    free = (~problem.data.is_intervened[:, j]).astype(np.float64)
+    regression = Regression(problem.data.x[:, j], free)
+    while len(model.variables[j].parents) > 1:
+        price = permutation_price(model.state, model.variables[j], regression, problem.floor)
+        rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
+        trial = _made_by(problem, model, j, rest, effort)
+        if trial.score <= model.score or not _allowed(problem, trial):
+            break
+        model = trial
+    return model
+
+
+def _made_by(
+    problem: Problem, model: Model, j: int, factors: Int[np.ndarray, " some"], effort: Effort
+) -> Model:
+    """The model with variable j as a function of these factors."""
+    free = ~problem.data.is_intervened[:, j]
+    regression = Regression(problem.data.x[:, j], free.astype(np.float64))
+    variables, errors = list(model.variables), model.errors.copy()
+    fitter = problem.fitter(problem.variable_family, effort)
+    variables[j] = fitter.fit(model.state, factors, regression)
+    errors[j] = np.mean((regression.target - variables[j].values(model.state))[free] ** 2)
+    return scored(problem, replace(model, variables=tuple(variables), errors=errors))
+
+
+def _allowed(problem: Problem, model: Model) -> bool:
+    """Fewer edges are always legal, unless the prior requires one of them."""
+    known = problem.admissible
+    return known.prior is None or known.allows(model.Q, model.R)

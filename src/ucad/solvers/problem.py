@@ -1,0 +1,153 @@
+"""`Problem`: all that a solver is given, in one object."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
+from ucad.scm.families import Family
+from ucad.solvers.admissible import Admissible
+from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.regression.fitting import ROUGH, THOROUGH, Effort, Fitter
+
+__all__ = ["BudgetEndedError", "Clock", "Problem"]
+
+PENALTY_PER_LOG_SAMPLE = 2.0
+"""An edge costs this many times log N nats: four times BIC's price of a parameter, since every
+edge is the best of many that were tried."""
+
+FLOOR = 1e-3
+"""s₀, the variance that no explanation goes below, at variables of variance 1: without noise a
+log-likelihood has no bound."""
+
+STANDARD = (0.2, 5.0)
+"""Standard deviations of what counts as standardised: a part of a standardised data set may be
+off by such factors."""
+
+
+class BudgetEndedError(Exception):
+    """The time that a fit may take is over; solvers catch it and return the best model so far."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How long a fit has taken, and how long it may take.
+
+    Attributes:
+        max_seconds: the budget; None for no limit.
+        started: when it began.
+    """
+
+    max_seconds: float | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    def check(self) -> None:
+        """Raises `BudgetEndedError` once the budget is used up."""
+        if self.max_seconds is not None and self.seconds > self.max_seconds:
+            raise BudgetEndedError
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, how many factors, which families of mechanisms, and who may act on whom.
+
+    Attributes:
+        data: what was measured, standardised.
+        n_factors: how many factors to find.
+        factor_family: what F_Z may be.
+        variable_family: what F_X may be.
+        admissible: what is known of directions.
+        seed: random seed.
+        clock: how long it may take.
+        penalty: the price of an edge, in nats (natural-log units of likelihood).
+        floor: s₀, the variance that no explanation goes below.
+    """
+
+    data: InterventionalData
+    n_factors: int
+    factor_family: Family
+    variable_family: Family
+    admissible: Admissible
+    seed: int = 0
+    clock: Clock = field(default_factory=Clock)
+    penalty: float = 0.0
+    floor: float = FLOOR
+
+    @classmethod
+    def of(
+        cls,
+        data: InterventionalData,
+        n_factors: int,
+        families: tuple[Family, Family],
+        *,
+        prior: PriorKnowledge | None = None,
+        seed: int = 0,
+        clock: Clock | None = None,
+    ) -> Problem:
+        """Makes a problem of data and checks it.
+
+        Raises:
+            InvalidInputError: if no solver could work on it.
+        """
+        _check(data, n_factors, prior)
+        return cls(
+            data=data,
+            n_factors=n_factors,
+            factor_family=families[0],
+            variable_family=families[1],
+            admissible=Admissible.of(data, prior),
+            seed=seed,
+            clock=Clock() if clock is None else clock,
+            penalty=PENALTY_PER_LOG_SAMPLE * float(np.log(max(data.n_samples, 2))),
+        )
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether a variable is an affine function of its low-level parents."""
+        return self.factor_family.is_affine and self.variable_family.is_affine
+
+    @property
+    def reading_family(self) -> Family:
+        """The family of a variable as a function of variables."""
+        return self.variable_family if self.factor_family.is_affine else self.factor_family
+
+    @property
+    def has_linear_factors(self) -> bool:
+        """Whether factors are affine and variables are not: then factors are directions."""
+        return self.factor_family.is_affine and not self.variable_family.is_affine
+
+    def fitter(self, family: Family, effort: Effort = ROUGH) -> Fitter:
+        """Fits functions of a family at the problem's price and floor."""
+        return Fitter(
+            family=family, effort=effort, floor=self.floor, penalty=self.penalty, seed=self.seed
+        )
+
+    def efforts(self) -> tuple[Effort, Effort]:
+        """How trials are fitted, and how what is kept is: the same where fits are exact."""
+        return (THOROUGH, THOROUGH) if self.is_linear else (ROUGH, THOROUGH)
+
+
+def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | None) -> None:
+    if not 1 <= n_factors < data.n_variables:
+        raise InvalidInputError(
+            f"'n_factors' must be at least 1 and below the number of variables, "
+            f"{data.n_variables}. Got {n_factors} instead."
+        )
+    scale = data.x.std(axis=0)
+    varies = scale > 0
+    if not ((scale[varies] > STANDARD[0]) & (scale[varies] < STANDARD[1])).all():
+        raise InvalidInputError(
+            "A solver wants standardised data. Got standard deviations from "
+            f"{scale.min():.3g} to {scale.max():.3g}. Use data.standardised()."
+        )
+    if prior is not None:
+        prior.check_shape(data.n_variables, n_factors)

@@ -1,0 +1,1 @@
+"""Regressions that all solvers share: masked moments, stepwise selection, least-squares fits."""

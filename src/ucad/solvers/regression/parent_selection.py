@@ -1,0 +1,204 @@
+"""Which variables a function should look at: score tests for new parents, prices of old ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ucad._types import VariableSamples, WhichIntervened
+from ucad.data import InterventionalData
+from ucad.scm.families import Function
+from ucad.solvers.regression.fitting import Fitter, Regression, subset
+
+__all__ = [
+    "causal_odds",
+    "fit_with_selection",
+    "interventional_gains",
+    "permutation_price",
+    "score_test",
+]
+
+MAX_GROWTH = 8
+"""Rounds of adding parents; each adds all that promise at least half of the best."""
+
+N_LEADING = 2
+"""Directions to which a test inside one variable's regimes is reduced: it has few samples."""
+
+MIN_ROWS = 50
+"""Samples in which a variable must be acted on before they decide whether it is a cause."""
+
+WINSOR = 2.5
+"""Standard deviations at which residuals are cut in a test, so that no single sample decides."""
+
+MIN_ODDS = 3.0
+"""Nats by which 'both have a common cause' must be likelier before a parent is dropped."""
+
+RIDGE_SHARE = 1e-6
+"""Of the trace of a test's Gram matrix, added to its diagonal: its columns may be collinear."""
+
+
+def fit_with_selection(
+    data: InterventionalData,
+    parents: Int[np.ndarray, " inputs"],
+    regression: Regression,
+    allowed: Int[np.ndarray, " candidates"],
+    fitter: Fitter,
+    start: Function | None = None,
+) -> Function:
+    """Fits a function, adds parents that a score test finds missing, drops those of no use.
+
+    Additive screening overlooks a parent that only acts through another. The score test does not:
+    it asks whether the residual has a slope in the weights the parent would have. A sibling of the
+    target passes it too, but predicts nothing where it is clamped, and goes.
+    """
+    x = data.x
+    fitted = fitter.fit(x, parents, regression, start)
+    if fitter.family.is_affine:
+        return fitted
+    for _ in range(MAX_GROWTH):
+        fitted, allowed = _without_siblings(data, fitted, regression, allowed, fitter)
+        gains = score_test(x, fitted, regression, allowed, fitter)
+        best = gains.max(initial=0.0)
+        if best <= fitter.penalty:
+            break
+        wider = np.union1d(fitted.parents, allowed[gains > max(best / 2, fitter.penalty)])
+        fitted = fitter.fit(x, wider, regression, fitted)
+    fitted, _ = _without_siblings(data, fitted, regression, allowed, fitter)
+    useful = permutation_price(x, fitted, regression, fitter.floor) >= fitter.penalty
+    if useful.any() and not useful.all():
+        fitted = fitter.fit(x, fitted.parents[useful], regression, fitted)
+    return fitted
+
+
+def _without_siblings(
+    data: InterventionalData,
+    function: Function,
+    regression: Regression,
+    allowed: Int[np.ndarray, " candidates"],
+    fitter: Fitter,
+) -> tuple[Function, Int[np.ndarray, " others"]]:
+    """The function of those parents that are causes, and the others taken off what is allowed."""
+    is_cause = ~(causal_odds(data, function, regression) < -MIN_ODDS)
+    if is_cause.all() or not is_cause.any():
+        return function, allowed
+    allowed = np.setdiff1d(allowed, function.parents[~is_cause])
+    return fitter.fit(data.x, function.parents[is_cause], regression, function), allowed
+
+
+def causal_odds(
+    data: InterventionalData, function: Function, regression: Regression
+) -> Float[np.ndarray, " inputs"]:
+    """Log odds that a parent causes the target rather than that both have a cause in common.
+
+    Where x_i is set from outside, let m be the change of f if x_i is that of another sample, and r
+    the residual. If i is a cause, r has nothing to do with m and ρ = 1 − 2 Σ r m / Σ m² is 1 on
+    average; if it is not, what f makes of x_i is all in r, and ρ is 0. The variance of ρ is
+    4 σ² / Σ m². Parents that are seldom clamped, or clamped at one value, get 0.
+    """
+    odds = np.zeros(len(function.parents))
+    for at, i in enumerate(function.parents):
+        rows = np.flatnonzero(data.is_intervened[:, i] & (regression.weights > 0))
+        if len(rows) < MIN_ROWS:
+            continue
+        here, w = data.x[rows], regression.weights[rows] / regression.weights[rows].mean()
+        other = here.copy()
+        other[:, i] = np.roll(here[:, i], len(rows) // 2)
+        values = function.values(here)
+        moved, residual = function.values(other) - values, regression.target[rows] - values
+        residual = residual - np.average(residual, weights=w)
+        square = float((w * moved**2).sum())
+        noise = float((w * residual**2).mean())
+        share = 1 - 2 * float((w * residual * moved).sum()) / max(square, 1e-12)
+        odds[at] = (share - 0.5) * square / (4 * max(noise, 1e-12))
+    return odds
+
+
+def permutation_price(
+    x: VariableSamples, function: Function, regression: Regression, floor: float
+) -> Float[np.ndarray, " inputs"]:
+    """The maximum number of nats lost if a parent is taken away.
+
+    Its values become those of another sample, which adds twice what the best function of the
+    other parents would lose.
+    """
+    rows = np.flatnonzero(regression.weights > 0)
+    w = regression.weights[rows]
+    here = x[rows]
+    values = function.values(here)
+    error = np.average((regression.target[rows] - values) ** 2, weights=w)
+    lost = np.zeros(len(function.parents))
+    for at, parent in enumerate(function.parents):
+        other = here.copy()
+        other[:, parent] = np.roll(here[:, parent], len(rows) // 2 + 1)
+        lost[at] = np.average((function.values(other) - values) ** 2, weights=w) / 2
+    price: Float[np.ndarray, " inputs"] = len(rows) / 2 * np.log1p(lost / (error + floor))
+    return price
+
+
+def score_test(
+    x: VariableSamples,
+    function: Function,
+    regression: Regression,
+    allowed: Int[np.ndarray, " candidates"],
+    fitter: Fitter,
+) -> Float[np.ndarray, " candidates"]:
+    """Nats that each variable would gain to first order as a further parent, less ½ per weight."""
+    rows = subset(np.flatnonzero(regression.weights > 0), fitter.effort.n_samples)
+    w = regression.roots(rows)
+    here, gains = x[rows], np.zeros(len(allowed))
+    residual = w * (regression.target[rows] - function.values(here))
+    total = float(residual @ residual) + fitter.floor * len(rows)
+    growths = (function.growth(here, here[:, i]) * w[:, None] for i in allowed)
+    for at, columns in enumerate(growths):
+        if allowed[at] not in function.parents:
+            share = _explained(columns, residual) / total
+            gains[at] = -regression.n_samples / 2 * np.log1p(-min(share, 1 - 1e-9))
+            gains[at] -= columns.shape[1] / 2
+    return gains
+
+
+def interventional_gains(
+    x: VariableSamples,
+    function: Function,
+    regression: Regression,
+    is_intervened: WhichIntervened,
+) -> Float[np.ndarray, " variables"]:
+    """The score test of every variable, over the samples that clamp it alone.
+
+    A sibling of the target predicts it, but not where the sibling is set from outside; a parent
+    does, even one that only acts through another: to first order by the weights it would have, to
+    second order by those of its square. Both are reduced to their leading directions, each at a
+    price of two nats.
+    """
+    gains = np.zeros(x.shape[1])
+    residual = regression.target - function.values(x)
+    for i in np.setdiff1d(np.arange(x.shape[1]), function.parents):
+        rows = np.flatnonzero(is_intervened[:, i] & (regression.weights > 0))
+        if len(rows) < MIN_ROWS or np.ptp(x[rows, i]) == 0:
+            continue
+        here, own = x[rows], x[rows, i]
+        squares = _leading(function.growth(here, own**2 - 1))
+        design = np.hstack([_leading(function.growth(here, own)), squares])
+        y = residual[rows] - residual[rows].mean()
+        y = np.clip(y, -WINSOR * y.std(), WINSOR * y.std())
+        design = design - design.mean(axis=0)
+        share = _explained(design, y) / max(float(y @ y), 1e-12)
+        nats = -len(rows) / 2 * np.log1p(-min(share, 1 - 1e-9))
+        gains[i] = nats - 2 * design.shape[1]
+    return gains
+
+
+def _explained(
+    columns: Float[np.ndarray, "samples columns"], y: Float[np.ndarray, " samples"]
+) -> float:
+    """The sum of squares of y that some columns explain."""
+    gram, cross = (columns.T @ columns).astype(np.float64), (columns.T @ y).astype(np.float64)
+    gram[np.diag_indices_from(gram)] += RIDGE_SHARE * np.trace(gram) / len(gram) + 1e-300
+    return float(cross @ np.linalg.solve(gram, cross))
+
+
+def _leading(columns: Float[np.ndarray, "samples columns"]) -> Float[np.ndarray, "samples few"]:
+    """The few leading principal directions of some columns."""
+    _, directions = np.linalg.eigh((columns.T @ columns).astype(np.float64))
+    few: Float[np.ndarray, "samples few"] = columns @ directions[:, -N_LEADING:]
+    return few
