@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ucad._types import VariableSamples
 from ucad.errors import InvalidInputError
-from ucad.scm.families.base import ALL, AffineMap, Function, Targets
+from ucad.scm.families.base import ALL, AffineMap, Function, Growth, Targets
 
 __all__ = ["AFFINE", "EMPTY", "Affine", "AffineFamily", "LinearMechanism"]
 
@@ -109,13 +109,9 @@ class Affine:
         """(u, 1)."""
         return np.concatenate([x[:, self.parents], np.ones((len(x), 1), dtype=x.dtype)], axis=1)
 
-    def growth(
-        self,
-        x: VariableSamples,  # noqa: ARG002  (the protocol's; other families look at it)
-        new: Float[np.ndarray, " samples"],
-    ) -> Float[np.ndarray, "samples one"]:
+    def growth(self, x: VariableSamples) -> Growth:  # noqa: ARG002  (other families look at it)
         """The new input itself."""
-        return new[:, None]
+        return lambda new: new[:, None]
 
     def affine(self, scale: float, shift: float) -> Affine:
         """The function scale · f + shift."""

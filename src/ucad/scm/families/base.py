@@ -7,7 +7,7 @@ from the first to the second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -17,12 +17,15 @@ from torch import Tensor
 
 from ucad._types import VariableSamples
 
-__all__ = ["ALL", "AffineMap", "Family", "Function", "Mechanism", "Targets"]
+__all__ = ["ALL", "AffineMap", "Family", "Function", "Growth", "Mechanism", "Targets"]
 
 Targets: TypeAlias = Tensor | slice
 """Which targets to compute: an index tensor, or a slice for all of them."""
 
 ALL = slice(None)
+
+Growth: TypeAlias = Callable[[Float[np.ndarray, " samples"]], Float[np.ndarray, "samples columns"]]
+"""From the samples of a further input to one column per weight that it would have."""
 
 
 class AffineMap(NamedTuple):
@@ -109,10 +112,8 @@ class Function(Protocol):
         """∂f/∂weights at every sample."""
         ...
 
-    def growth(
-        self, x: VariableSamples, new: Float[np.ndarray, " samples"]
-    ) -> Float[np.ndarray, "samples columns"]:
-        """∂f/∂(the weights that one more input would have), at every sample."""
+    def growth(self, x: VariableSamples) -> Growth:
+        """∂f/∂(the weights that one more input would have), as a function of that input."""
         ...
 
     def affine(self, scale: float, shift: float) -> Function:

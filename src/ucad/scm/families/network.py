@@ -13,7 +13,7 @@ from torch import Tensor
 from ucad._types import VariableSamples
 from ucad.errors import InvalidInputError
 from ucad.scm.families.affine import Affine
-from ucad.scm.families.base import ALL, AffineMap, Function, Targets, tanh_in_place
+from ucad.scm.families.base import ALL, AffineMap, Function, Growth, Targets, tanh_in_place
 
 __all__ = ["NETWORK", "MLPMechanism", "Network", "NetworkFamily"]
 
@@ -148,11 +148,10 @@ class Network:
         by_input = (slope[:, :, None] * u[:, None, :]).reshape(len(u), -1)
         return np.concatenate([by_input, slope, units, np.ones((len(u), 1), np.float32)], axis=1)
 
-    def growth(
-        self, x: VariableSamples, new: Float[np.ndarray, " samples"]
-    ) -> Float[np.ndarray, "samples hidden"]:
+    def growth(self, x: VariableSamples) -> Growth:
         """The new input times the slope of every hidden unit."""
-        return self._slope(self._units(x)) * new[:, None].astype(np.float32)
+        slope = self._slope(self._units(x))
+        return lambda new: slope * new[:, None].astype(np.float32)
 
     def affine(self, scale: float, shift: float) -> Network:
         """The function scale · f + shift."""

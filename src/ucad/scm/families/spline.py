@@ -19,7 +19,7 @@ from torch import Tensor
 from ucad._types import VariableSamples
 from ucad.errors import InvalidInputError
 from ucad.scm.families.affine import Affine
-from ucad.scm.families.base import ALL, AffineMap, Function, Targets
+from ucad.scm.families.base import ALL, AffineMap, Function, Growth, Targets
 
 __all__ = ["SPLINE", "Spline", "SplineFamily", "SplineMechanism"]
 
@@ -181,13 +181,9 @@ class Spline:
         columns = self._columns(x, _basis).reshape(len(x), -1)
         return np.concatenate([columns, np.ones((len(x), 1))], axis=1)
 
-    def growth(
-        self,
-        x: VariableSamples,  # noqa: ARG002  (the protocol's; other families look at it)
-        new: Float[np.ndarray, " samples"],
-    ) -> Float[np.ndarray, "samples basis"]:
+    def growth(self, x: VariableSamples) -> Growth:  # noqa: ARG002  (other families look at it)
         """The basis functions of the new input."""
-        return np.stack(_basis(new, np), axis=1)
+        return lambda new: np.stack(_basis(new, np), axis=1)
 
     def affine(self, scale: float, shift: float) -> Spline:
         """The function scale · f + shift."""

@@ -61,6 +61,14 @@ class Candidates:
         """The samples."""
         return self.problem.data
 
+    @property
+    def _eliminates(self) -> bool:
+        """Whether parents are selected backwards as well: at several features each it is too dear.
+
+        Proposals by blankets have left the siblings out by then.
+        """
+        return self.causes.is_noisy and self.problem.is_linear
+
     def anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
 
@@ -174,7 +182,7 @@ class Candidates:
     def _parent_sets(
         self, may_cause: BooleanMatrix, targets: VariableSamples
     ) -> tuple[list[Variables], Float[np.ndarray, " variables"]]:
-        return parent_sets(self.problem, may_cause, targets, backward=self.causes.is_noisy)
+        return parent_sets(self.problem, may_cause, targets, backward=self._eliminates)
 
     def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
@@ -247,7 +255,7 @@ class Candidates:
         count = np.array([float(regression.n_samples)])
         everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
         one = Problems(gram[None], count, np.array([0]), everything)
-        found = select_features(one, self.problem.penalty, backward=self.causes.is_noisy)
+        found = select_features(one, self.problem.penalty, backward=self._eliminates)
         return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
 
     def _separated(self, choice: Choice, order: Order) -> Iterator[Function]:

@@ -148,9 +148,10 @@ def score_test(
     here, gains = x[rows], np.zeros(len(allowed))
     residual = w * (regression.target[rows] - function.values(here))
     total = float(residual @ residual) + fitter.floor * len(rows)
-    growths = (function.growth(here, here[:, i]) * w[:, None] for i in allowed)
-    for at, columns in enumerate(growths):
-        if allowed[at] not in function.parents:
+    growth = function.growth(here)
+    for at, i in enumerate(allowed):
+        if i not in function.parents:
+            columns = growth(w * here[:, i])
             share = _explained(columns, residual) / total
             gains[at] = -regression.n_samples / 2 * np.log1p(-min(share, 1 - 1e-9))
             gains[at] -= columns.shape[1] / 2
@@ -177,8 +178,8 @@ def interventional_gains(
         if len(rows) < MIN_ROWS or np.ptp(x[rows, i]) == 0:
             continue
         here, own = x[rows], x[rows, i]
-        squares = _leading(function.growth(here, own**2 - 1))
-        design = np.hstack([_leading(function.growth(here, own)), squares])
+        growth = function.growth(here)
+        design = np.hstack([_leading(growth(own)), _leading(growth(own**2 - 1))])
         y = residual[rows] - residual[rows].mean()
         y = np.clip(y, -WINSOR * y.std(), WINSOR * y.std())
         design = design - design.mean(axis=0)

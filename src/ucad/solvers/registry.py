@@ -1,0 +1,224 @@
+"""The solvers by name, and `solve`, the one way into all of them. Nothing is imported before it is used."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from ucad._types import Progress
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.scm.families import FAMILIES, Family, family_named
+from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.problem import Clock, Problem
+from ucad.solvers.status import FitResult
+
+__all__ = ["AUTO", "SOLVERS", "Help", "SolveSettings", "Solver", "SolverEntry", "solve", "solver_named"]
+
+AUTO = "auto"
+"""As the name of a solver or of a family: let the data decide."""
+
+Classes = tuple[tuple[Family, Family], ...]
+"""Families of F_Z and F_X that are to be tried, simple ones first."""
+
+
+class Help(NamedTuple):
+    """What a solver may use besides its problem.
+
+    Attributes:
+        validation: held-out samples in the same units.
+        progress: told how far the fit is.
+        checkpoint: a file for the state of a long fit, which is resumed from there if it exists.
+        device: where to compute.
+    """
+
+    validation: InterventionalData
+    progress: Progress | None = None
+    checkpoint: Path | None = None
+    device: str = "cpu"
+
+
+class Solver(Protocol):
+    """From a problem to a fitted model."""
+
+    def classes(self, factor: str, variable: str) -> Classes:
+        """The families to try if the user asked for these, `auto` or by name."""
+        ...
+
+    def fit(self, problem: Problem, classes: Classes, aid: Help) -> FitResult:
+        """Fits a model; whichever class explains held-out samples best, if there are several."""
+        ...
+
+
+class SolverEntry(NamedTuple):
+    """Where a solver lives and what it can do.
+
+    Attributes:
+        module: where its `SOLVER` is.
+        description: in a few words.
+        takes_prior: whether it uses prior knowledge.
+        needs_layers: whether variables must have layers.
+        uses_device: whether it computes on the device asked for; others compute on the CPU.
+    """
+
+    module: str
+    description: str
+    takes_prior: bool = True
+    needs_layers: bool = False
+    uses_device: bool = False
+
+
+SOLVERS = {
+    AUTO: SolverEntry("ucad.solvers.search.solver", "the search, simple mechanisms first"),
+    "search": SolverEntry("ucad.solvers.search.solver", "the theory of anchors, by regressions"),
+    "gradient": SolverEntry(
+        "ucad.solvers.gradient.solver", "the paper's objective, tuned", uses_device=True
+    ),
+    "gradient-paper": SolverEntry(
+        "ucad.solvers.gradient.paper_solver", "the paper's learner", uses_device=True
+    ),
+    "bottleneck": SolverEntry(
+        "ucad.solvers.layered.bottleneck", "for dense layers", takes_prior=False, needs_layers=True
+    ),
+    "switch": SolverEntry(
+        "ucad.solvers.layered.binary_factors",
+        "for dense layers with a two-valued factor",
+        takes_prior=False,
+        needs_layers=True,
+    ),
+    "rectified": SolverEntry(
+        "ucad.solvers.layered.rectified", "for layers of ReLUs", takes_prior=False, needs_layers=True
+    ),
+}
+"""All solvers; a new one is a module with a `SOLVER` and an entry here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveSettings:
+    """What every solver must be told.
+
+    Attributes:
+        n_factors: how many factors to find.
+        solver: a name in `SOLVERS`.
+        factor_mechanism: the family of F_Z by name, or `auto`.
+        variable_mechanism: the family of F_X by name, or `auto`.
+        prior: edges known to be there, or not to be.
+        seed: random seed.
+        device: where to compute.
+        max_seconds: the budget; None for no limit.
+    """
+
+    n_factors: int
+    solver: str = AUTO
+    factor_mechanism: str = AUTO
+    variable_mechanism: str = AUTO
+    prior: PriorKnowledge | None = None
+    seed: int = 0
+    device: str = "cpu"
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        families = [AUTO, *(family.name for family in FAMILIES)]
+        for name, choices in [
+            ("solver", list(SOLVERS)),
+            ("factor_mechanism", families),
+            ("variable_mechanism", families),
+        ]:
+            value = getattr(self, name)
+            if value not in choices:
+                raise InvalidInputError(
+                    f"The '{name}' parameter must be one of {', '.join(choices)}. Got {value!r} "
+                    f"instead.{did_you_mean(str(value), choices)}"
+                )
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise InvalidInputError(
+                f"The 'max_seconds' parameter must be above 0. Got {self.max_seconds} instead."
+            )
+        if self.prior is not None and not SOLVERS[self.solver].takes_prior:
+            raise InvalidInputError(
+                f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
+            )
+        _check_device(self.device, self.solver)
+
+
+def solver_named(name: str) -> Solver:
+    """Imports a solver."""
+    solver: Solver = importlib.import_module(SOLVERS[name].module).SOLVER
+    return solver
+
+
+def solve(
+    data: InterventionalData,
+    settings: SolveSettings,
+    *,
+    validation: InterventionalData,
+    progress: Progress | None = None,
+    checkpoint: Path | None = None,
+) -> FitResult:
+    """Fits a factor SCM to standardised data.
+
+    Args:
+        data: what to learn from, standardised.
+        settings: which solver, and what all of them must know.
+        validation: held-out samples in the same units.
+        progress: told how far the fit is.
+        checkpoint: a file for the state of gradient training, which is resumed if it exists.
+    """
+    if SOLVERS[settings.solver].needs_layers and data.layer_of is None:
+        raise InvalidInputError(
+            f"The solver '{settings.solver}' needs the layer of every variable. Give 'layers'."
+        )
+    solver = solver_named(settings.solver)
+    classes = solver.classes(settings.factor_mechanism, settings.variable_mechanism)
+    problem = Problem.of(
+        data,
+        settings.n_factors,
+        classes[0],
+        prior=settings.prior,
+        seed=settings.seed,
+        clock=Clock(settings.max_seconds),
+    )
+    aid = Help(validation, progress, checkpoint, settings.device)
+    with _one_thread():
+        return solver.fit(problem, classes, aid)
+
+
+def families_asked_for(factor: str, variable: str, choices: tuple[Family, ...]) -> Classes:
+    """All pairs of families, `auto` written out as the given choices, simple ones first."""
+    each = [choices if name == AUTO else (family_named(name),) for name in (factor, variable)]
+    return tuple(itertools.product(*each))  # type: ignore[arg-type]
+
+
+def _check_device(device: str, solver: str) -> None:
+    try:
+        kind = torch.device(device).type
+    except RuntimeError as error:
+        raise InvalidInputError(
+            f"The 'device' parameter must name a device of torch, like 'cpu' or 'cuda'. "
+            f"Got {device!r} instead."
+        ) from error
+    if kind != "cpu" and not SOLVERS[solver].uses_device:
+        raise InvalidInputError(
+            f"The solver '{solver}' computes on the CPU only. Got device={device!r}. "
+            f"'gradient' and 'gradient-paper' use other devices."
+        )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
+    before = torch.get_num_threads()
+    with threadpool_limits(limits=1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
