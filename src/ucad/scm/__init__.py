@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ucad.scm.abstraction import Abstraction, AbstractionError, HighLevelModel, LowLevelModel
 from ucad.scm.bound import ErrorBound, error_bound
-from ucad.scm.certificate import Answer, Certificate, Claim, certify
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM, State
 from ucad.scm.interventions import (
     IDENTITY,
@@ -35,10 +34,7 @@ __all__ = [
     "Abstraction",
     "AbstractionError",
     "AffineMap",
-    "Answer",
     "Bijection",
-    "Certificate",
-    "Claim",
     "Clamp",
     "Constant",
     "ErrorBound",
@@ -55,7 +51,6 @@ __all__ = [
     "Reparametrised",
     "State",
     "Transform",
-    "certify",
     "error_bound",
     "hard",
     "load_scm",
