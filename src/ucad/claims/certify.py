@@ -89,7 +89,7 @@ def certify(
     clamped = clamps(samples)
     found = (
         held_out_fit(scm, train, held_out),
-        nothing_left(adequacy, seed),
+        nothing_left(adequacy, weights, seed),
         clamped,
         edge_worth(samples),
         acyclicity(scm.graph, data),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ucad.claims.adequacy import MIN_SHARE, Adequacy, Learner, Level, leftover
+from ucad.claims.ridge import CLIP
 from ucad.claims.samples import TestSamples
 
 __all__ = ["MAX_SMALLEST_SHARE", "SHARES", "smallest_share_seen"]
@@ -25,7 +26,7 @@ def smallest_share_seen(adequacy: Adequacy, seed: int) -> float | None:
     """δ*: the smallest share of variance that is found in at least 90 % of 40 plants, or None.
 
     A plant adds √δ · u to the residual of a variable at level 1, on fitting and test rows, where u
-    is x_i or x_i² of a random non-descendant i, at mean 0 and variance 1.
+    is x_i or x_i² of a random non-descendant i, cut at 3 sd, at mean 0 and variance 1.
     """
     samples, rng = adequacy.samples, np.random.default_rng(seed)
     others = [np.flatnonzero(~samples.is_descendant[j]) for j in range(samples.n_variables)]
@@ -73,7 +74,7 @@ def _signals(
     """√δ · u for every plant and share, on fitting and on test rows."""
     fit, test = [], []
     for number, i in enumerate(planted):
-        u_fit, u_test = samples.x[learner.fit, i], samples.x[learner.test, i]
+        u_fit, u_test = (np.clip(samples.x[r, i], -CLIP, CLIP) for r in (learner.fit, learner.test))
         if number % 2:
             u_fit, u_test = u_fit**2, u_test**2
         mean, sd = u_fit.mean(), max(float(u_fit.std()), 1e-12)

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ucad.claims.adequacy import MAX_P, MIN_SHARE, Adequacy, Finding, Level
 from ucad.claims.answers import Answer, Claim, listed
 from ucad.claims.control import MAX_SMALLEST_SHARE, smallest_share_seen
+from ucad.claims.weights import Weights
 
 __all__ = ["nothing_left"]
+
+HALF = 0.5
+"""The part of what the factors explain that must not go unnoticed."""
 
 MAX_FINDINGS_LISTED = 50
 MAX_SOURCES_LISTED = 3
 
 
-def nothing_left(adequacy: Adequacy, seed: int) -> Claim:
+def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
     """Is nothing left beyond the factors that could be predicted in unseen samples?
 
     A finding at level 1 refutes the graph; one at level 0 alone only the shape of F_X. Without a
     finding the answer is yes only if the positive control shows that 5 % of variance would have
-    been seen.
+    been seen, and half of what the factors explain of their median child: else something as large
+    as what is claimed could be missing.
     """
     graph_findings = adequacy.at(Level.GRAPH)
     share = None if graph_findings else smallest_share_seen(adequacy, seed)
+    explained = _median_explained(weights)
     details: dict[str, Any] = {
         "max_p": MAX_P,
         "min_share": MIN_SHARE,
         "n_tested": len(adequacy.tested),
         "n_folds": len(adequacy.samples.folds),
         "smallest_share_seen": share,
+        "explained_share": explained,
+        "below_resolution": [] if share is None else _weak_children(weights, share),
         "findings": [
             _row(finding)
             for level in (Level.GRAPH, Level.SHAPE, Level.PARENTS)
@@ -49,6 +59,13 @@ def nothing_left(adequacy: Adequacy, seed: int) -> Claim:
             f"Nothing was found, but with so few samples {seen} of a variable's variance would "
             "have gone unnoticed."
         )
+    elif share > HALF * explained:
+        answer = Answer.UNKNOWN
+        text = (
+            f"Nothing was found, but the factors explain only {explained:.1%} of their median "
+            f"child, and what is smaller than {share:.0%} would have gone unnoticed: as much as "
+            "what was found could be missing."
+        )
     else:
         answer = Answer.YES
         text = f"Nothing above {share:.0%} of a variable's variance is left that this test can see."
@@ -63,6 +80,18 @@ def nothing_left(adequacy: Adequacy, seed: int) -> Claim:
         "Test on unseen samples: one learned direction per variable; positive control by planting",
         details,
     )
+
+
+def _median_explained(weights: Weights) -> float:
+    has_factors = weights.samples.graph.R.any(axis=1)
+    return float(np.median(weights.explained[has_factors])) if has_factors.any() else 0.0
+
+
+def _weak_children(weights: Weights, share: float) -> list[str]:
+    """Variables of which the factors explain less than the test could see."""
+    graph = weights.samples.graph
+    weak = graph.R.any(axis=1) & (weights.explained < share)
+    return [graph.variable_names[j] for j in np.flatnonzero(weak)]
 
 
 def _sentence(finding: Finding) -> str:

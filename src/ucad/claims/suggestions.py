@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,15 +18,21 @@ __all__ = ["Suggestion", "suggestions"]
 MANY_EQUAL = 0.5
 """A variable that has one and the same value in more than half of its samples has many zeros."""
 
-SIGNIFICANT = 3.5
+SIGNIFICANT = 4.0
 """Standard errors above which the effect of acting on something counts as seen."""
 
 MIN_ACTED_ROWS = 20
-MAX_SOURCES = 3
-"""How many sources of each finding are looked at."""
+MAX_CANDIDATES = 30
+"""How many possible causes of each finding are looked at."""
 
-MIN_SOURCE_SHARE = 0.1
-"""The share of what is predicted that a source must contribute to be looked at."""
+MAX_EFFECTS = 3
+"""How many sources of a finding are asked whether they are its effects."""
+
+MAX_FINDINGS = 12
+"""How many findings are explained, the largest first."""
+
+FIXED = 1e-6
+"""The variance below which a variable was held at one value."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +72,12 @@ def suggestions(
     if not_clamped:
         votes["clamp"] = 10.0
         names["clamp"] = not_clamped
-    graph_findings = adequacy.at(Level.GRAPH)
+    graph_findings = adequacy.at(Level.GRAPH)[:MAX_FINDINGS]
     beyond_parents = {finding.variable for finding in adequacy.at(Level.PARENTS)}
     for finding in graph_findings:
         for kind, weight in _votes(samples, finding, finding.variable in beyond_parents).items():
             votes[kind] += weight / len(graph_findings)
-            names[kind].append(finding.variable)
+            names[kind] += [finding.variable] if weight > 0 else []
     if not graph_findings and adequacy.at(Level.SHAPE):
         votes["class"] += 1.0
         names["class"] = [finding.variable for finding in adequacy.at(Level.SHAPE)]
@@ -102,65 +107,95 @@ def _add_zeros(votes: dict[str, float], names: dict[str, list[str]], weights: We
 def _votes(samples: TestSamples, finding: Finding, beyond_parents: bool) -> dict[str, float]:
     """What one variable with something left speaks for.
 
-    If a smooth function of its low-level parents leaves nothing, a factor is missing where the
-    parents enter linearly, and the class is wrong where they do not. Else every source speaks: one
-    that has an effect where it is acted on is a direct cause, or the parent of a missing factor;
-    one that goes along only where it is free shares a hidden cause.
+    A variable outside P(j), the low-level parents, that moves e_j where it is acted on is a direct
+    cause or the parent of a missing factor. A parent whose effect differs between where it is free
+    and where it is acted on, or a source that goes along only where it is free, shares a hidden
+    cause. What a smooth function of the parents explains is a missing factor where they enter
+    linearly, and another class of mechanisms where they do not.
     """
-    votes: dict[str, float] = dict.fromkeys(_TEXTS, 0.0)
     j = samples.graph.variable_index(finding.variable)
+    is_parent = samples.graph.variable_adjacency[:, j]
+    candidates = _candidates(samples, finding, j)
+    causal = [i for i in candidates if not is_parent[i] and _moves(samples, i, j)]
+    biased = [i for i in np.flatnonzero(is_parent) if _differs(samples, int(i), j)]
+    if causal and beyond_parents:
+        first, second = ("edge", "factor") if len(causal) == 1 else ("factor", "edge")
+        return {first: 0.6, second: 0.4, "cause": 0.2 * bool(biased)}
+    if biased:
+        return {"cause": 1.0}
     if not beyond_parents:
         linear = _linear_part(samples, j)
         return {"factor": linear, "class": 1.0 - linear}
-    sources = [s for s in finding.sources[:MAX_SOURCES] if s[1] >= MIN_SOURCE_SHARE]
-    for (kind, name), share in sources:
-        if kind == "regime":
-            _add(votes, {"regime": 0.5 * share, "cause": 0.5 * share})
-        elif kind == "shape":
-            _add(votes, {"class": 0.5 * share, "factor": 0.5 * share})
-        else:
-            i = samples.graph.variable_index(name)
-            _add(votes, _source_votes(samples, i, j, share, alone=len(sources) == 1))
-    return votes
+    if any(_moves(samples, j, i) for i in _named(samples, finding)[:MAX_EFFECTS]):
+        return {"factor": 0.5, "edge": 0.5}  # the cause's side of a missing edge
+    kind, name = finding.sources[0][0] if finding.sources else ("value", finding.variable)
+    if kind == "regime":
+        return {"regime": 0.5, "cause": 0.5}
+    if kind == "shape":
+        return {"class": 0.5, "factor": 0.5}
+    acted = samples.is_intervened[:, samples.graph.variable_index(name)]
+    if acted.sum() >= MIN_ACTED_ROWS:
+        return {"cause": 0.7, "factor": 0.2, "edge": 0.1}
+    return {"factor": 0.35, "edge": 0.3, "cause": 0.35}
 
 
-def _source_votes(
-    samples: TestSamples, i: int, j: int, share: float, *, alone: bool
-) -> dict[str, float]:
-    first, second = ("edge", "factor") if alone else ("factor", "edge")
-    acted, free = (_slope(samples, i, j, acted=side) for side in (True, False))
-    causal = {first: 0.6 * share, second: 0.4 * share}
-    if acted is None:
-        return {first: 0.4 * share, second: 0.3 * share, "cause": 0.3 * share}
-    is_parent = bool(samples.graph.variable_adjacency[i, j])
-    if is_parent:
-        return {"cause": share} if abs(acted) > SIGNIFICANT else causal
-    if abs(acted) > SIGNIFICANT:
-        return causal
-    hidden = free is not None and abs(free) > SIGNIFICANT
-    return {"cause": share} if hidden else {"cause": 0.5 * share, first: 0.5 * share}
+def _candidates(samples: TestSamples, finding: Finding, j: int) -> list[int]:
+    """Non-descendants of j that were acted on: all, or those that the finding names first."""
+    able = ~samples.is_descendant[j] & (samples.is_intervened.sum(axis=0) >= MIN_ACTED_ROWS)
+    if able.sum() <= MAX_CANDIDATES:
+        return [int(i) for i in np.flatnonzero(able)]
+    return [i for i in _named(samples, finding) if able[i]][:MAX_CANDIDATES]
 
 
-def _add(votes: dict[str, float], more: Mapping[str, float]) -> None:
-    for kind, weight in more.items():
-        votes[kind] += weight
+def _named(samples: TestSamples, finding: Finding) -> list[int]:
+    """The variables among the sources of a finding, the strongest first."""
+    names = [name for (kind, name), _ in finding.sources if kind == "value"]
+    return [samples.graph.variable_index(name) for name in names]
 
 
-def _slope(samples: TestSamples, i: int, j: int, *, acted: bool) -> float | None:
-    """The slope of e_j on x_i in standard errors, where i is acted on or free; None if unknown."""
+def _moves(samples: TestSamples, i: int, j: int) -> bool:
+    """Whether e_j goes with x_i where i is acted on, the low-level parents held fixed."""
+    found = _partial_slope(samples, i, j, acted=True)
+    return found is not None and abs(found[0]) > SIGNIFICANT * found[1]
+
+
+def _differs(samples: TestSamples, i: int, j: int) -> bool:
+    """Whether x_i bears on e_j differently where i is acted on and where it is free."""
+    acted, free = (_partial_slope(samples, i, j, acted=side) for side in (True, False))
+    if acted is None or free is None:
+        return False
+    return abs(acted[0] - free[0]) > SIGNIFICANT * float(np.hypot(acted[1], free[1]))
+
+
+def _partial_slope(
+    samples: TestSamples, i: int, j: int, *, acted: bool
+) -> tuple[float, float] | None:
+    """The slope of e_j on x_i given the other low-level parents, with its standard error.
+
+    Within regimes where i varies; where it was held at a value, against the samples in which it
+    is free. None where there are too few samples.
+    """
     rows = np.flatnonzero((samples.is_intervened[:, i] == acted) & ~samples.is_intervened[:, j])
     if len(rows) < MIN_ACTED_ROWS:
         return None
-    x, e = samples.x[rows, i], samples.residual[rows, j]
-    within = centred_within(x, samples.regime[rows])
-    if within.var() < 1e-6:  # held at one value: compare with where it is free
-        others = np.flatnonzero(~samples.is_intervened[:, i] & ~samples.is_intervened[:, j])
-        e_free = samples.residual[others, j]
-        error = np.sqrt(e.var() / len(e) + e_free.var() / max(len(e_free), 1))
-        return float((e.mean() - e_free.mean()) / max(error, 1e-12))
-    e = centred_within(e, samples.regime[rows])
-    products = within * e
-    return float(products.sum() / max(np.sqrt((products**2).sum()), 1e-12))
+    regime = samples.regime[rows]
+    if acted and centred_within(samples.x[rows, i], regime).var() < FIXED:
+        rows = np.flatnonzero(~samples.is_intervened[:, j])
+        regime = np.zeros(len(rows), dtype=np.int64)
+    parents = np.flatnonzero(samples.graph.variable_adjacency[:, j])
+    others = centred_within(samples.x[np.ix_(rows, parents[parents != i])], regime)
+    x, e = (
+        centred_within(values, regime) for values in (samples.x[rows, i], samples.residual[rows, j])
+    )
+    if others.shape[1]:
+        both = np.stack([x, e], axis=1)
+        both = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
+        x, e = both[:, 0], both[:, 1]
+    power = float(x @ x)
+    if power < FIXED * len(rows):
+        return None
+    slope = float(x @ e) / power
+    return slope, float(np.sqrt((x**2 * (e - slope * x) ** 2).sum())) / power
 
 
 def _linear_part(samples: TestSamples, j: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ucad.claims.adequacy import Level
 from ucad.claims.answers import Answer, Claim, listed, worst
 from ucad.claims.certificate import CLAIMABLE, Permission
 from ucad.claims.suggestions import Suggestion
@@ -81,6 +82,13 @@ def _graph(
             f"Unseen samples leave nothing above {share:.0%} of a variable's variance that the "
             "tests can see."
         )
+    if left.details["below_resolution"]:
+        answers.append(Answer.PARTLY)
+        weak = listed(left.details["below_resolution"])
+        conditions.append(f"The factors explain too little of {weak} to say what makes them.")
+    if any(row["level"] == Level.SHAPE for row in left.details["findings"]):
+        answers.append(Answer.PARTLY)
+        conditions.append("F_X is of another shape than the model's: fit that first.")
     if not held_out:
         answers.append(Answer.PARTLY)
         conditions.append("No samples were held back from finding the graph.")
