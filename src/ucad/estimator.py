@@ -16,12 +16,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
+from ucad.claims import certify
+from ucad.claims.samples import MIN_SAMPLES_FOR_ONE_SPLIT
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
-from ucad.scm.certificate import certify
 from ucad.solvers import FitResult
 from ucad.solvers.choose import SolveSettings, solve
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["UCAD", "load"]
 
 _LEAST_VALIDATION_SAMPLES = 20
+_UNSEEN_SHARE = 0.25
+"""The part of the samples not used for validation on which claims are tested, and nothing else."""
+
 _SAMPLE_SIZE = 2000
 
 
@@ -128,7 +132,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         data = self._as_data(X, interventions)
         settings = self._settings(data)
-        train, validation = self._split(data, settings.seed)
+        train, validation, unseen = self._split(data, settings.seed)
         scaling = Scaling.of(train.x)
         if not self.standardise:
             scaling = Scaling(np.zeros_like(scaling.mean), np.ones_like(scaling.scale))
@@ -142,7 +146,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
         self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
         self.certificate_ = certify(
-            self.scm_, data, held_out=validation, notes=result.status.notes, seed=settings.seed
+            self.scm_,
+            data,
+            held_out=unseen,
+            train=data if unseen is None else train,
+            notes=result.status,
+            seed=settings.seed,
         )
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
@@ -250,8 +259,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _split(
         self, data: InterventionalData, seed: int
-    ) -> tuple[InterventionalData, InterventionalData]:
-        """Train and validation; with few samples all of them serve as both."""
+    ) -> tuple[InterventionalData, InterventionalData, InterventionalData | None]:
+        """Train, validation, and what only the certificate sees; with few samples there is none."""
         share = self.validation_share
         if not 0 <= share < 1:
             raise InvalidInputError(
@@ -259,9 +268,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"Got {share} instead."
             )
         if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
-            return data, data
-        parts = data.split(1 - share, share, seed=seed)
-        return parts.train, parts.validation
+            return data, data, None
+        unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_FOR_ONE_SPLIT else 0.0
+        parts = data.split(1 - share - unseen, share, unseen, seed=seed)
+        return parts.train, parts.validation, parts.test if unseen else None
 
     def _samples(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

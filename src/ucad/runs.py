@@ -16,16 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from ucad import __version__
+from ucad.claims import Certificate
 from ucad.data import InterventionalData
 from ucad.data.formats import read, write
 from ucad.errors import FormatError, InvalidInputError
 from ucad.scm import FactorSCM, load_scm, save_scm
-from ucad.scm.certificate import Certificate
 from ucad.solvers import FitStatus
 
 __all__ = ["Run", "check_free", "load_run", "save_run", "versions"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Of run folders; those of version 1 are read, without their certificate."""
+
 RUN, HISTORY, CERTIFICATE, SAMPLE = "run.json", "history.json", "certificate.json", "sample.npz"
 REPORT, METRICS = "report.html", "metrics.json"
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
@@ -108,6 +110,8 @@ def save_run(run: Run, folder: str | Path, *, force: bool = False) -> None:
 def load_run(folder: str | Path) -> Run:
     """Reads a run folder; runs no code from it.
 
+    A certificate of schema 1 is left out: it claimed what nobody had tested.
+
     Raises:
         FormatError: the folder is no run, is damaged, or was written by a newer ucad.
     """
@@ -121,13 +125,11 @@ def load_run(folder: str | Path) -> Run:
             f"'{folder}' has run schema {version}; this ucad reads up to {SCHEMA_VERSION}."
         )
     try:
-        certificate, sample = folder / CERTIFICATE, folder / SAMPLE
+        sample = folder / SAMPLE
         return Run(
             scm=load_scm(folder),
             status=FitStatus.from_json(about["status"]),
-            certificate=Certificate.from_json(certificate.read_text(encoding="utf-8"))
-            if certificate.exists()
-            else None,
+            certificate=_certificate(folder / CERTIFICATE, version),
             sample=read(sample) if sample.exists() else None,
             settings=about["settings"],
             history=tuple(_read_json(folder / HISTORY, list)),
@@ -140,6 +142,12 @@ def load_run(folder: str | Path) -> Run:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"'{folder}' is not a complete run folder: {error!r}.") from error
+
+
+def _certificate(path: Path, version: int) -> Certificate | None:
+    if version < SCHEMA_VERSION or not path.exists():
+        return None
+    return Certificate.from_json(path.read_text(encoding="utf-8"))
 
 
 @contextlib.contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ucad.claims import certify
 from ucad.graph import FactorGraph
 from ucad.report import ReportContent
-from ucad.scm.certificate import certify
 from ucad.simulate import (
     GraphRecipe,
     MechanismRecipe,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from ucad.claims import certify
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.metrics import mean_correlation
-from ucad.scm.certificate import certify
 from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
 from ucad.solvers.choose import SolverName, SolveSettings, solve
 

@@ -15,23 +15,34 @@ if TYPE_CHECKING:
 __all__ = ["certify", "predict", "report", "write_run_report"]
 
 
-def certify(run: Path, /, *, json: bool = False) -> None:
-    """Say what may be claimed of a fitted model, each line with the paper's statement behind it.
+def certify(run: Path, /, *, claim: str = "graph", json: bool = False) -> int:
+    """Say what may be claimed of a fitted model. Ends with 0 if it may, with 1 if not in full.
 
     Parameters
     ----------
     run
         The run folder.
+    claim
+        What the exit code answers for: graph, directions, factors, values or predictions.
     json
         Print JSON.
     """
     from ucad.errors import FormatError
-    from ucad.runs import load_run
+    from ucad.runs import CERTIFICATE, load_run
 
     certificate = load_run(run).certificate
     if certificate is None:
-        raise FormatError(f"'{run}' holds no certificate.")
+        earlier = (run / CERTIFICATE).exists()
+        reason = (
+            "only a certificate of an earlier ucad, whose claims were not tested on unseen "
+            "samples: fit again to get one"
+            if earlier
+            else "no certificate"
+        )
+        raise FormatError(f"'{run}' holds {reason}.")
+    permission = certificate.may_claim(claim)
     print(certificate.to_json() if json else certificate)
+    return 0 if permission else 1
 
 
 def report(

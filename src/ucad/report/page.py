@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ucad.claims import ASSUMED, CLAIMABLE, Certificate
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.report.charts import HeatMap, curves, heat_map, line_chart
@@ -22,11 +23,10 @@ from ucad.report.layout import Place, high_level_layout, low_level_layout
 from ucad.report.strengths import EdgeStrengths, edge_strengths
 from ucad.report.words import correlates, factor_card, factor_sentence, overview
 from ucad.scm import FactorSCM
-from ucad.scm.certificate import ASSUMED, Certificate
 
 __all__ = ["ReportContent", "render", "write_report"]
 
-_MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "unknown": "?"}
+_MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "not known": "?"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +106,7 @@ def render(content: ReportContent) -> str:
         metrics=metrics,
         metric_notes=notes,
         assumed=ASSUMED,
+        claimable=CLAIMABLE,
         unused=graph.n_variables - len(payload["low"]["nodes"]) + graph.n_factors,
         marks=_MARKS,
         most=MOST_ROWS,

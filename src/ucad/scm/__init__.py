@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ucad.scm.abstraction import Abstraction, AbstractionError, HighLevelModel, LowLevelModel
 from ucad.scm.bound import ErrorBound, error_bound
-from ucad.scm.certificate import Answer, Certificate, Claim, certify
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM, State
 from ucad.scm.families import (
     FAMILIES,
@@ -39,10 +38,7 @@ __all__ = [
     "Abstraction",
     "AbstractionError",
     "AffineMap",
-    "Answer",
     "Bijection",
-    "Certificate",
-    "Claim",
     "Clamp",
     "Constant",
     "ErrorBound",
@@ -60,7 +56,6 @@ __all__ = [
     "SplineMechanism",
     "State",
     "Transform",
-    "certify",
     "error_bound",
     "family_named",
     "family_of",

@@ -11,6 +11,9 @@ from ucad.scm import FactorSCM
 
 __all__ = ["FitResult", "FitStatus"]
 
+_TEXTS = ("removed_edges", "advice", "notes", "guesses")
+_PAIRS = "open_directions"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitStatus:
@@ -25,6 +28,10 @@ class FitStatus:
         removed_edges: edges taken out to make the graph a DAG, written `cause -> effect`.
         advice: what to try next, one sentence each.
         notes: what else happened on the way, one sentence each.
+        open_directions: low-level edges, (cause, effect) by name, whose direction the solver could
+            not decide; the certificate then asks the interventions.
+        guesses: what else the solver could not decide, one phrase each; nothing that depends on it
+            is certified in full.
 
     >>> print(FitStatus(converged=True, feasible=True, reason="All constraints hold."))
     All constraints hold.
@@ -49,6 +56,8 @@ class FitStatus:
     removed_edges: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    open_directions: tuple[tuple[str, str], ...] = ()
+    guesses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "violations", dict(self.violations))
@@ -66,8 +75,9 @@ class FitStatus:
         """Returns the status as plain dicts, lists, strings and numbers."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         plain["violations"] = dict(self.violations)
-        for name in ("removed_edges", "advice", "notes"):
+        for name in _TEXTS:
             plain[name] = list(plain[name])
+        plain["open_directions"] = [list(pair) for pair in self.open_directions]
         return plain
 
     @classmethod
@@ -85,8 +95,9 @@ class FitStatus:
         missing = [name for name in ("converged", "feasible", "reason") if name not in plain]
         if missing:
             raise FormatError(f"A fit status must have the fields {missing}. Got {list(plain)}.")
-        texts = {name: tuple(plain.get(name, ())) for name in ("removed_edges", "advice", "notes")}
-        return cls(**{**plain, **texts})
+        texts: dict[str, Any] = {name: tuple(plain.get(name, ())) for name in _TEXTS}
+        pairs = tuple((str(cause), str(effect)) for cause, effect in plain.get(_PAIRS, ()))
+        return cls(**{**plain, **texts, _PAIRS: pairs})
 
 
 @dataclass(frozen=True)

@@ -1,146 +1,75 @@
-"""Claims about a learned graph: what its structure alone, and what was clamped, entitle us to."""
+"""Theorems about the learned graph: cycles, anchors, uniqueness, factors that look alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from ucad._types import LayerOf
+from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.weights import MIN_WEIGHT, Weights
 from ucad.data import InterventionalData
 from ucad.errors import FactorisationError
-from ucad.graph import FactorGraph, boolean_rank, factorise, topological_levels
+from ucad.graph import FactorGraph, boolean_rank, factorise
 
-__all__ = [
-    "Answer",
-    "Claim",
-    "acyclicity",
-    "anchors",
-    "figure",
-    "listed",
-    "two_parents",
-    "uniqueness",
-]
+__all__ = ["acyclicity", "anchors", "distinctness", "uniqueness"]
 
-ANCHOR_SHARE = 0.01
-"""The least share of variance by which an anchor is said to carry weight."""
+COLLINEAR = 0.99
+"""The share of a factor's variance above which the other factors make it redundant."""
 
-MOST_VARIABLES_FOR_RANK = 64
-MOST_RECTANGLES_FOR_RANK = 2000
-
-
-class Answer(StrEnum):
-    """What a check found."""
-
-    YES = "yes"
-    PARTLY = "partly"
-    NO = "no"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One question about a fitted model, and what was found.
-
-    Attributes:
-        key: a short name of the question, for programs.
-        question: the question itself; the answer yes is always the good one.
-        answer: what the check found.
-        text: what may and what may not be claimed, in plain words.
-        statement: the title of the paper's statement behind it.
-        details: the numbers and names it rests on, ready for JSON.
-    """
-
-    key: str
-    question: str
-    answer: Answer
-    text: str
-    statement: str
-    details: dict[str, Any] = field(default_factory=dict)
-
-
-def listed(names: Iterable[str], most: int = 6) -> str:
-    """Joins names for a sentence.
-
-    >>> listed(["a", "b", "c"], most=2), listed(["a", "b"]), listed([])
-    ('a, b and 1 more', 'a and b', 'none')
-    """
-    names = list(names)
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "none"
-
-
-def figure(value: float) -> str:
-    """A number for a sentence.
-
-    >>> figure(0.01234), figure(1255.97), figure(6e18)
-    ('0.0123', '1,256', '6e+18')
-    """
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+MAX_VARIABLES_FOR_RANK = 64
+MAX_RECTANGLES_FOR_RANK = 2000
+"""Sizes up to which the Boolean rank is computed: it is NP-complete."""
 
 
 def acyclicity(graph: FactorGraph, data: InterventionalData) -> Claim:
-    """Is the graph a DAG, at both levels, and does it respect the layers?"""
-    levels = [topological_levels(B) for B in (graph.factor_adjacency, graph.variable_adjacency)]
-    acyclic = all(level is not None for level in levels)
+    """Does the graph, a DAG by construction, respect the layers of the variables?"""
     against = [] if data.layer_of is None else _factors_against_layers(graph, data.layer_of)
-    text = (
-        "The graph has no cycles, neither between variables nor between factors"
-        if acyclic
-        else "The graph has a cycle, so nothing causal may be claimed from it"
-    )
+    text = "The graph has no cycles, neither between variables nor between factors"
     if data.layer_of is not None and not against:
         text += ", and every factor reads from earlier layers than it writes to"
     if against:
-        text += f"; but {listed(against)} do not respect the layers of the variables"
-    answer = Answer.NO if not acyclic else Answer.PARTLY if against else Answer.YES
+        text += (
+            f"; but {listed(against)} contradict the layers that were given for the variables: the "
+            "graph or the layers are wrong"
+        )
     return Claim(
         "acyclic",
-        "Is the graph free of cycles?",
-        answer,
+        "Is the graph free of cycles, and in accord with the layers?",
+        Answer.NO if against else Answer.YES,
         f"{text}.",
         'Assumption "Strong acyclicity"',
-        {
-            "acyclic": acyclic,
-            "layers_given": data.layer_of is not None,
-            "factors_against_layers": against,
-        },
+        {"layers_given": data.layer_of is not None, "factors_against_layers": against},
     )
 
 
-def _factors_against_layers(
-    graph: FactorGraph, layer_of: np.ndarray[Any, np.dtype[np.int64]]
-) -> list[str]:
+def _factors_against_layers(graph: FactorGraph, layer_of: LayerOf) -> list[str]:
     latest = np.where(graph.Q, layer_of[:, None], -np.inf).max(axis=0, initial=-np.inf)
     first = np.where(graph.R, layer_of[:, None], np.inf).min(axis=0, initial=np.inf)
     return [graph.factor_names[k] for k in np.flatnonzero(latest >= first)]
 
 
-def anchors(
-    graph: FactorGraph,
-    in_share: Float[np.ndarray, "variables factors"],
-    out_share: Float[np.ndarray, "variables factors"],
-) -> Claim:
+def anchors(graph: FactorGraph, weights: Weights) -> Claim:
     """Has every factor an in- and an out-anchor that carries weight?
 
-    Args:
-        graph: the graph.
-        in_share: for every in-anchor the share of the factor's variance that is lost without it.
-        out_share: for every out-anchor the share of its variance that the factor explains.
+    An in-anchor carries the share of the factor's variance that is lost without it; an out-anchor
+    the share of its own variance that the factor explains.
     """
     rows, missing, weightless = [], [], []
     for k, factor in enumerate(graph.factor_names):
         sides = [
             _anchor_shares(graph, present[:, k], share[:, k])
-            for present, share in ((graph.in_anchors, in_share), (graph.out_anchors, out_share))
+            for present, share in (
+                (graph.in_anchors, weights.into),
+                (graph.out_anchors, weights.out_of),
+            )
         ]
         if not all(sides):
             missing.append(factor)
-        elif not all(max(side.values()) >= ANCHOR_SHARE for side in sides):
+        elif not all(max(side.values()) >= MIN_WEIGHT for side in sides):
             weightless.append(factor)
         rows.append({"factor": factor, "in_anchors": sides[0], "out_anchors": sides[1]})
     answer = Answer.NO if missing else Answer.PARTLY if weightless else Answer.YES
@@ -154,7 +83,7 @@ def anchors(
             "factors": rows,
             "without_anchors": missing,
             "anchors_without_weight": weightless,
-            "least_share_of_variance": ANCHOR_SHARE,
+            "min_share_of_variance": MIN_WEIGHT,
         },
     )
 
@@ -167,7 +96,7 @@ def _anchor_shares(graph: FactorGraph, which: np.ndarray, share: np.ndarray) -> 
 
 def _anchor_text(missing: Sequence[str], weightless: Sequence[str]) -> str:
     rule = (
-        f"an anchor carries weight if it accounts for at least {ANCHOR_SHARE:.0%} of the variance: "
+        f"an anchor carries weight if it accounts for at least {MIN_WEIGHT:.0%} of the variance: "
         "an in-anchor of its factor's, a factor of its out-anchor's"
     )
     if missing:
@@ -184,35 +113,6 @@ def _anchor_text(missing: Sequence[str], weightless: Sequence[str]) -> str:
     return (
         "Every factor has a variable that feeds only it and a variable that is made only by it, "
         f"and both carry weight ({rule})."
-    )
-
-
-def two_parents(graph: FactorGraph) -> Claim:
-    """Has every factor at least two parents?"""
-    counts = graph.Q.sum(axis=0)
-    few = [graph.factor_names[k] for k in np.flatnonzero(counts < 2)]
-    answer = Answer.YES if not few else Answer.NO if len(few) == len(counts) else Answer.PARTLY
-    text = (
-        "Every factor is made from at least two variables, so even without interventions the "
-        "directions of the low-level graph are determined."
-        if not few
-        else f"Fewer than two parents: {listed(few)}. That observations alone determine the "
-        "directions of the low-level graph may not be claimed; what interventions add is said "
-        "in the answer on directions."
-    )
-    return Claim(
-        "two_parents",
-        "Is every factor made from at least two variables?",
-        answer,
-        text,
-        'Lemma "Identifiability of G_L"',
-        {
-            "factors": [
-                {"factor": name, "n_parents": count}
-                for name, count in zip(graph.factor_names, counts.tolist(), strict=True)
-            ],
-            "fewer_than_two": few,
-        },
     )
 
 
@@ -252,8 +152,8 @@ def _not_read_back(graph: FactorGraph, details: dict[str, Any]) -> Claim:
         f"{f'; without anchors on both sides: {listed(lacking)}' if lacking else ''}."
     )
     answer = Answer.UNKNOWN
-    if min(A.any(axis=1).sum(), A.any(axis=0).sum()) <= MOST_VARIABLES_FOR_RANK:
-        rank = boolean_rank(A, max_rectangles=MOST_RECTANGLES_FOR_RANK)
+    if min(A.any(axis=1).sum(), A.any(axis=0).sum()) <= MAX_VARIABLES_FOR_RANK:
+        rank = boolean_rank(A, max_rectangles=MAX_RECTANGLES_FOR_RANK)
         details["boolean_rank"] = {"at_least": rank.lower, "at_most": rank.upper}
         if rank.upper < graph.n_factors:
             answer = Answer.NO
@@ -277,3 +177,75 @@ def _without_anchors(graph: FactorGraph) -> list[str]:
 def _anonymous(count: int) -> tuple[str, ...]:
     """Names that no variable of a user has."""
     return tuple(f"\0{number}" for number in range(count))
+
+
+def distinctness(weights: Weights) -> Claim:
+    """Do the data tell the factors apart? Idle, constant and collinear factors, fixed chains."""
+    samples, graph = weights.samples, weights.samples.graph
+    idle = np.asarray(~graph.Q.any(axis=0) | ~graph.R.any(axis=0))
+    share = _explained_by_others(samples.z, weights.is_constant)
+    between = graph.R.any(axis=1) & graph.Q.any(axis=1) & ~samples.is_intervened.any(axis=0)
+    between &= weights.explained >= COLLINEAR
+    chains = [graph.variable_names[j] for j in np.flatnonzero(between)]
+    single = _names(graph, np.asarray((graph.R.sum(axis=0) == 1) & ~idle))
+    problems = [
+        text.format(listed(names))
+        for text, names in [
+            ("{} explain nothing: fewer factors may be enough.", _names(graph, idle)),
+            ("{} never change in the data.", _names(graph, weights.is_constant & ~idle)),
+            (
+                f"At least {COLLINEAR:.0%} of the variance of {{}} follows from the others.",
+                _names(graph, np.asarray(share >= COLLINEAR)),
+            ),
+            (
+                "No regime acts on {}, which factors make almost exactly and other factors read: "
+                "whether those read it, or what it is made from, may not be claimed.",
+                chains,
+            ),
+        ]
+        if names
+    ]
+    doubtful = weights.is_constant | idle | (share >= COLLINEAR)
+    answer = Answer.YES if not problems else Answer.NO if doubtful.all() else Answer.PARTLY
+    good = (
+        "Every factor varies, and none follows from the others (at most "
+        f"{share.max(initial=0.0):.0%} of a factor's variance does)."
+    )
+    remark = f" {listed(single)} drive a single variable each: only names for its mechanism."
+    return Claim(
+        "distinct",
+        "Do the data tell the factors apart?",
+        answer,
+        (" ".join(problems) or good) + (remark if single else ""),
+        "No statement of the paper: collinear factors, and chains through variables that were "
+        "never intervened on, fulfil every assumption and still cannot be told apart",
+        {
+            "factors": [
+                {"factor": name, "explained_by_other_factors": round(float(part), 4)}
+                for name, part in zip(graph.factor_names, share, strict=True)
+            ],
+            "explain_nothing": _names(graph, idle),
+            "constant": _names(graph, weights.is_constant),
+            "with_a_single_child": single,
+            "mediators_never_acted_on": chains,
+        },
+    )
+
+
+def _explained_by_others(
+    z: Float[np.ndarray, "samples factors"], constant: Bool[np.ndarray, " factors"]
+) -> Float[np.ndarray, " factors"]:
+    """R² of every factor in a linear regression on the other ones."""
+    share = np.zeros(len(constant))
+    if len(z) == 0:
+        return share
+    gram = z.T @ z / len(z)
+    for k in np.flatnonzero(~constant):
+        others = np.delete(np.arange(len(gram)), k)
+        weight = np.linalg.pinv(gram[np.ix_(others, others)]) @ gram[others, k]
+        share[k] = min(1.0, float(weight @ gram[others, k]) / gram[k, k])
+    return share
+
+
+def _names(graph: FactorGraph, which: Bool[np.ndarray, " factors"]) -> list[str]:
+    return [graph.factor_names[k] for k in np.flatnonzero(which)]

@@ -1,0 +1,73 @@
+"""The form of every answer: `Answer`, `Claim`, and how names and numbers are put into sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Answer", "Claim", "figure", "listed", "worst"]
+
+
+class Answer(StrEnum):
+    """What a check found."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    NO = "no"
+    UNKNOWN = "not known"
+
+
+_FROM_GOOD_TO_BAD = (Answer.YES, Answer.PARTLY, Answer.UNKNOWN, Answer.NO)
+
+
+def worst(answers: Iterable[Answer]) -> Answer:
+    """The least favourable of several answers; yes if there are none.
+
+    >>> worst([Answer.YES, Answer.UNKNOWN, Answer.PARTLY])
+    <Answer.UNKNOWN: 'not known'>
+    """
+    return max(answers, key=_FROM_GOOD_TO_BAD.index, default=Answer.YES)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One question about a fitted model, and what was found.
+
+    Attributes:
+        key: a short name of the question, for programs.
+        question: the question itself; the answer yes is always the good one.
+        answer: what the check found.
+        text: what may and what may not be claimed, in plain words.
+        statement: the title of the paper's statement behind it, or the test.
+        details: the numbers and names it rests on, ready for JSON.
+    """
+
+    key: str
+    question: str
+    answer: Answer
+    text: str
+    statement: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Joins names for a sentence.
+
+    >>> listed(["a", "b", "c"], most=2), listed(["a", "b"]), listed([])
+    ('a, b and 1 more', 'a and b', 'none')
+    """
+    names = list(names)
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "none"
+
+
+def figure(value: float) -> str:
+    """A number for a sentence.
+
+    >>> figure(0.01234), figure(1255.97), figure(6e18)
+    ('0.0123', '1,256', '6e+18')
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"

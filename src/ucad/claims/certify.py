@@ -1,0 +1,117 @@
+"""`certify`: asks every question about a fitted model that can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ucad.claims.adequacy import Adequacy, Level
+from ucad.claims.certificate import Certificate
+from ucad.claims.clamps import clamps
+from ucad.claims.directions import directions
+from ucad.claims.edges import edge_worth
+from ucad.claims.leftover_claim import nothing_left
+from ucad.claims.mechanism_class import values
+from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
+from ucad.claims.regimes import held_out_regimes
+from ucad.claims.samples import TestSamples
+from ucad.claims.structure import acyclicity, anchors, distinctness, uniqueness
+from ucad.claims.suggestions import suggestions
+from ucad.claims.verdict import permissions, verdict
+from ucad.claims.weights import Weights
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
+from ucad.scm import FactorSCM
+
+__all__ = ["SolverAccount", "SolverNotes", "certify"]
+
+
+class SolverAccount(Protocol):
+    """What a solver says of its own result; `FitStatus` is one."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happened on the way, one sentence each."""
+
+    @property
+    def open_directions(self) -> tuple[tuple[str, str], ...]:
+        """Low-level edges (cause, effect) whose direction the solver could not decide."""
+
+    @property
+    def guesses(self) -> tuple[str, ...]:
+        """What else it could not decide, one phrase each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverNotes:
+    """A `SolverAccount` by itself."""
+
+    notes: tuple[str, ...] = ()
+    open_directions: tuple[tuple[str, str], ...] = ()
+    guesses: tuple[str, ...] = ()
+
+
+def certify(
+    scm: FactorSCM,
+    data: InterventionalData,
+    *,
+    held_out: InterventionalData | None = None,
+    train: InterventionalData | None = None,
+    notes: SolverAccount | Sequence[str] = (),
+    seed: int = 0,
+) -> Certificate:
+    """Tests on unseen samples what can be tested, and says which theorem then applies.
+
+    About 1 s for 20 variables and 8,000 samples, 5 s for 1,000 variables.
+
+    Args:
+        scm: the model.
+        data: all data, in the units of the model.
+        held_out: samples that helped neither to fit nor to choose the model, in the same units.
+            Without them the tests split `data`, and at most "partly" is answered.
+        train: samples that the functions of the tests may be fitted on; `data` without
+            `held_out` if there is such a thing, that is: give what the model was fitted to.
+        notes: the solver's account of what it could not decide, or only its notes.
+        seed: for splits, plants and drawn noise.
+
+    Raises:
+        InvalidInputError: the data have other variables than the model.
+    """
+    for name, part in (("data", data), ("held_out", held_out), ("train", train)):
+        _check_variables(scm, name, part)
+    account = SolverNotes(notes=tuple(notes)) if isinstance(notes, Sequence) else notes
+    train = data if train is None else train
+    samples = TestSamples.of(scm, train, held_out, seed)
+    weights, adequacy = Weights(samples), Adequacy(samples)
+    shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
+    unseen = train if held_out is None else held_out
+    clamped = clamps(samples)
+    found = (
+        held_out_fit(scm, train, held_out),
+        nothing_left(adequacy, weights, seed),
+        clamped,
+        edge_worth(samples),
+        acyclicity(scm.graph, data),
+        directions(samples, data, account.open_directions),
+        anchors(scm.graph, weights),
+        uniqueness(scm.graph),
+        distinctness(weights),
+        values(weights, shape, left),
+        exactness(scm, data, seed),
+        abstraction_error(scm, unseen, seed),
+        held_out_regimes(samples, seed),
+    )
+    given = permissions(
+        {claim.key: claim for claim in found}, held_out=samples.held_out, guesses=account.guesses
+    )
+    suggested = suggestions(adequacy, weights, clamped.details["not_clamped"])
+    return Certificate(verdict(given, suggested), given, found, suggested, tuple(account.notes))
+
+
+def _check_variables(scm: FactorSCM, name: str, part: InterventionalData | None) -> None:
+    if part is not None and part.variable_names != scm.graph.variable_names:
+        raise InvalidInputError(
+            f"The '{name}' must have the variables of the model, in its order. Got "
+            f"{part.n_variables} variables against {scm.graph.n_variables}, or other names."
+        )

@@ -1,0 +1,138 @@
+"""What a residual may be predictable from: one column per way in which something can be left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ucad.claims.ridge import CLIP, curves
+from ucad.claims.samples import Rows, TestSamples
+
+__all__ = ["Choice", "Columns", "Scores", "Source", "choose", "columns_for", "screening_scores"]
+
+MAX_COLUMNS = 160
+"""Up to so many columns are all used; of more, the best are chosen on fitting rows."""
+
+SCREENED_VARIABLES, SCREENED_REGIMES, SCREENED_PRODUCTS = 20, 24, 8
+"""How many variables and regimes are chosen, and how many variables may also be multiplied with
+the factors, where columns are screened: about 100 columns, 3 ms per variable at 8,000 rows."""
+
+MIN_REGIME_ROWS = 5
+"""A regime with fewer fitting samples gets no column of its own."""
+
+FACTORS, PARENTS = "its own factors", "its low-level parents together"
+
+Source = tuple[str, str]
+"""What a column is made of: its kind (`value`, `regime` or `shape`) and the name."""
+
+
+Scores = Callable[[], tuple[np.ndarray, np.ndarray]]
+"""Gives `screening_scores` when they are needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns for one variable, over given rows.
+
+    Attributes:
+        values: rows × columns.
+        sources: what each column is made of.
+        n_outside: the first so many columns are made of single non-descendants and regimes; then
+            follow curves of the low-level parents (up to `n_parents_end`), then of the factors.
+        n_parents_end: where the curves of the low-level parents end.
+    """
+
+    values: Float[np.ndarray, "rows columns"]
+    sources: tuple[Source, ...]
+    n_outside: int
+    n_parents_end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Which non-descendants and regimes make columns for one variable.
+
+    Attributes:
+        variables: the non-descendants.
+        regimes: the regimes.
+        n_products: so many of the variables are also multiplied with the factors.
+        bound: the squared correlation that it took to be chosen; 0 where all were taken.
+    """
+
+    variables: Int[np.ndarray, " some"]
+    regimes: Int[np.ndarray, " some"]
+    n_products: int
+    bound: float = 0.0
+
+
+def choose(samples: TestSamples, j: int, fit: Rows, scores: Scores) -> Choice:
+    """All non-descendants and regimes or, if they are too many, the best on the fitting rows."""
+    counts = np.bincount(samples.regime[fit], minlength=len(samples.regime_names))
+    regimes = np.flatnonzero(counts >= MIN_REGIME_ROWS)
+    others = np.flatnonzero(~samples.is_descendant[j])
+    n_columns = (4 + len(samples.factors_of[j])) * len(others) + len(regimes)
+    if n_columns <= MAX_COLUMNS:
+        return Choice(others, regimes, len(others))
+    by_value, by_regime = (part[j] for part in scores())
+    order = others[np.argsort(-by_value[others], kind="stable")]
+    kept, rest = order[:SCREENED_VARIABLES], order[SCREENED_VARIABLES:]
+    regimes = regimes[np.argsort(-by_regime[regimes], kind="stable")][:SCREENED_REGIMES]
+    bound = float(by_value[rest[0]]) if len(rest) else 0.0
+    return Choice(kept, regimes, SCREENED_PRODUCTS, bound)
+
+
+def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Columns:
+    """x_i, x_i², x_i·1[i acted on], 1[i acted on], x_i·z_k (k ∈ pa(j)), regimes, then curves.
+
+    The curves of the low-level parents, and after them those of the factors z_pa(j), come last.
+    """
+    names, graph = samples.graph.variable_names, samples.graph
+    others, multiplied = choice.variables, slice(choice.n_products)
+    x = np.clip(samples.x[np.ix_(rows, others)], -CLIP, CLIP)
+    z = samples.z[np.ix_(rows, samples.factors_of[j])]
+    acted = samples.is_intervened[np.ix_(rows, others)]
+    pieces = [x, x**2, x * acted, acted.astype(np.float64)]
+    pieces += [x[:, multiplied] * np.clip(z[:, [k]], -CLIP, CLIP) for k in range(z.shape[1])]
+    pieces.append((samples.regime[rows][:, None] == choice.regimes).astype(np.float64))
+    value = [("value", names[i]) for i in others]
+    sources = 4 * value + z.shape[1] * value[multiplied]
+    sources += [("regime", samples.regime_names[r]) for r in choice.regimes]
+    n_outside = len(sources)
+    parents = np.flatnonzero(graph.variable_adjacency[:, j])
+    by_parents = curves(samples.x[np.ix_(rows, parents)], seed=1)[:, 3 * len(parents) :]
+    by_factors = curves(z, seed=2)
+    sources += by_parents.shape[1] * [("shape", PARENTS)]
+    n_parents_end = len(sources)
+    sources += by_factors.shape[1] * [("shape", FACTORS)]
+    values = np.concatenate([*pieces, by_parents, by_factors], axis=1)
+    return Columns(values, tuple(sources), n_outside, n_parents_end)
+
+
+def screening_scores(
+    samples: TestSamples, rows: Rows
+) -> tuple[Float[np.ndarray, "variables sources"], Float[np.ndarray, "variables regimes"]]:
+    """How well x_i, x_i² or x_i·1[acted] alone, and each regime alone, predict each residual.
+
+    Entry [j, i] is the largest squared correlation, over the rows in which j is free; 0 for
+    descendants i of j. Three products of O(rows · variables²).
+    """
+    x = np.clip(samples.x[rows], -CLIP, CLIP).astype(np.float32)
+    acted = samples.is_intervened[rows]
+    free = (~acted).astype(np.float32)
+    count = np.maximum(free.sum(axis=0), 1.0)
+    e = samples.residual[rows].astype(np.float32) * free
+    e -= free * (e.sum(axis=0) / count)
+    power = np.maximum((e**2).sum(axis=0), 1e-12)
+    best = np.zeros((samples.n_variables, samples.n_variables), dtype=np.float32)
+    for column in (x, x**2, x * acted):
+        centred = column - column.mean(axis=0)
+        size = np.maximum(free.T @ centred**2, 1e-12)
+        np.maximum(best, (e.T @ centred) ** 2 / (size * power[:, None]), out=best)
+    best[samples.is_descendant] = 0.0
+    member = np.eye(len(samples.regime_names), dtype=np.float32)[samples.regime[rows]]
+    size = np.maximum(free.T @ member, 1.0)
+    by_regime = (e.T @ member) ** 2 / (size * power[:, None])
+    return best.astype(np.float64), by_regime.astype(np.float64)

@@ -1,0 +1,156 @@
+"""What each edge is worth on unseen samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.ridge import curves, fitted
+from ucad.claims.samples import Fold, TestSamples
+from ucad.scm.factor_scm import VARIANCE_FLOOR
+
+__all__ = ["edge_worth"]
+
+LEVEL = 0.05
+"""The chance that any of the edges is supported by accident."""
+
+MAX_EDGES = 128
+"""Of more edges the weakest are tested, by the correlation of their ends on fitting rows."""
+
+MAX_CHILDREN = 12
+"""Edges into a factor are judged by so many of its children, the most correlated ones."""
+
+MAX_VARIABLES_FOR_CURVES = 100
+"""Above it, functions are cubic in each input: random features for every edge take too long."""
+
+MAX_FIT_ROWS = 6000
+
+
+def edge_worth(samples: TestSamples) -> Claim:
+    """Is every edge worth something on unseen samples?
+
+    For an edge Z_k → X_j, x_j from s(z_pa(j)) is compared with x_j from s(z_pa(j) ∖ k); for an edge
+    X_i → Z_k, z_k is replaced by its regression on the other parents, summed over the children.
+    d = the difference of Gaussian log-densities of a test sample, with variances from fitting
+    rows; supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges).
+    """
+    tests = _EdgeTests(samples)
+    edges = tests.weakest
+    n_edges = int(samples.graph.Q.sum() + samples.graph.R.sum())
+    threshold = float(-ndtri(LEVEL / max(n_edges, 1)))
+    worth = {tests.name(*edge): round(tests.worth(*edge), 3) for edge in edges}
+    weak = [name for name, z in worth.items() if z <= threshold]
+    if not edges:
+        answer, text = Answer.UNKNOWN, "The graph has no edges."
+    elif weak:
+        answer = Answer.NO if len(weak) == len(edges) else Answer.PARTLY
+        text = f"Unseen samples are explained as well without {listed(weak)}: not to be claimed."
+    else:
+        answer = Answer.YES
+        text = f"Each of the {len(edges)} edges tested makes unseen samples more likely."
+    if len(edges) < n_edges:
+        text += f" Tested were the weakest {len(edges)} of {n_edges}."
+    return Claim(
+        "edges",
+        "Is every edge worth something on unseen samples?",
+        answer,
+        text,
+        "Paired comparison of log-likelihoods on unseen samples",
+        {"unsupported": weak, "threshold": round(threshold, 3), "worth": worth, "n_edges": n_edges},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _EdgeTests:
+    """Edges are (variable, factor, whether the variable is the cause)."""
+
+    samples: TestSamples
+
+    @cached_property
+    def _fold(self) -> Fold:
+        """One fold is enough: of several, the first."""
+        fold = self.samples.folds[0]
+        return Fold(fold.fit[:: max(1, len(fold.fit) // MAX_FIT_ROWS)], fold.test)
+
+    @cached_property
+    def _correlation(self) -> Float[np.ndarray, "variables factors"]:
+        rows = self._fold.fit
+        x, z = (v[rows] - v[rows].mean(axis=0) for v in (self.samples.x, self.samples.z))
+        size = np.outer(np.linalg.norm(x, axis=0), np.linalg.norm(z, axis=0))
+        return np.abs(x.T @ z) / np.maximum(size, 1e-12)
+
+    @cached_property
+    def weakest(self) -> list[tuple[int, int, bool]]:
+        """All edges or, of more than `MAX_EDGES`, the weakest."""
+        graph = self.samples.graph
+        edges = [(int(i), int(k), True) for i, k in np.argwhere(graph.Q)]
+        edges += [(int(j), int(k), False) for j, k in np.argwhere(graph.R)]
+        if len(edges) <= MAX_EDGES:
+            return edges
+        return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:MAX_EDGES]
+
+    def name(self, variable: int, factor: int, into: bool) -> str:
+        """The edge as text."""
+        graph = self.samples.graph
+        ends = (graph.variable_names[variable], graph.factor_names[factor])
+        return " → ".join(ends if into else ends[::-1])
+
+    def worth(self, variable: int, factor: int, into: bool) -> float:
+        """The paired z of one edge."""
+        if not into:
+            kept = [k for k in self.samples.factors_of[variable] if k != factor]
+            d = self._gain(variable, self.samples.z[:, kept])
+            return _paired_z(d[~self.samples.is_intervened[self._fold.test, variable]])
+        z = self._without(variable, factor)
+        children = np.flatnonzero(self.samples.graph.R[:, factor])
+        strongest = children[np.argsort(-self._correlation[children, factor])][:MAX_CHILDREN]
+        gains = [self._gain(int(j), z[:, self.samples.factors_of[j]]) for j in strongest]
+        return _paired_z(np.sum(gains, axis=0)) if gains else 0.0
+
+    def _without(self, i: int, k: int) -> Float[np.ndarray, "samples factors"]:
+        """The factors, with z_k replaced by its regression on its parents other than i."""
+        samples = self.samples
+        others = np.flatnonzero(samples.graph.Q[:, k] & (np.arange(samples.n_variables) != i))
+        columns = self._curves(samples.x[:, others])
+        _, everywhere = fitted(columns[self._fold.fit], samples.z[self._fold.fit, k], columns)
+        z = samples.z.copy()
+        z[:, k] = everywhere
+        return z
+
+    def _gain(self, j: int, z: Float[np.ndarray, "samples some"]) -> Float[np.ndarray, " test"]:
+        """What the factors add to log p(x_j | z), per test row; 0 where j is acted on."""
+        full, reduced = self._log_density_of(j), self._log_density(j, z)
+        return np.where(self.samples.is_intervened[self._fold.test, j], 0.0, full - reduced)
+
+    def _log_density_of(self, j: int) -> Float[np.ndarray, " test"]:
+        cache: dict[int, np.ndarray] = self.__dict__.setdefault("_full", {})
+        if j not in cache:
+            cache[j] = self._log_density(j, self.samples.z[:, self.samples.factors_of[j]])
+        return cache[j]
+
+    def _log_density(
+        self, j: int, z: Float[np.ndarray, "samples some"]
+    ) -> Float[np.ndarray, " test"]:
+        fit, test = self.samples.free(j, self._fold.fit), self._fold.test
+        columns_fit, columns_test = self._curves(z[fit]), self._curves(z[test])
+        at_fit, at_test = fitted(columns_fit, self.samples.x[fit, j], columns_test)
+        variance = VARIANCE_FLOOR
+        if len(fit):
+            variance = max(float(((self.samples.x[fit, j] - at_fit) ** 2).mean()), VARIANCE_FLOOR)
+        squared = (self.samples.x[test, j] - at_test) ** 2
+        return -0.5 * (squared / variance + np.log(variance))
+
+    def _curves(self, u: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "rows columns"]:
+        small = self.samples.n_variables <= MAX_VARIABLES_FOR_CURVES
+        return curves(u, n_random=20 if small else 0)
+
+
+def _paired_z(d: Float[np.ndarray, " rows"]) -> float:
+    """Mean over standard error; 0 where there is nothing to compare."""
+    error = float(d.std()) / np.sqrt(max(len(d), 1)) if len(d) else 0.0
+    return float(d.mean()) / error if error > 0 else 0.0

@@ -1,0 +1,199 @@
+"""What interventions did at both ends of each low-level edge, beside what the model expects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from ucad.claims.clamps import centred_within
+from ucad.claims.samples import Rows, TestSamples
+
+__all__ = ["Slopes", "acting_on_cause", "acting_on_effect"]
+
+CONSTANT = 1e-3
+"""The standard deviation within a regime, in units of the free variable's, of a fixed value."""
+
+MIN_POWER = 1e-6
+"""Σ c² below which a cause adds nothing that could be measured."""
+
+MAX_BASELINE_ROWS = 1000
+MAX_ACTED_ROWS = 2000
+MIN_ACTED_ROWS = 10
+
+Vector = Float[np.ndarray, " edges"]
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Estimates of one quantity per edge, pooled by their precision.
+
+    Attributes:
+        precision: Σ 1 / se².
+        weighted: Σ b / se².
+    """
+
+    precision: Vector
+    weighted: Vector
+
+    @property
+    def value(self) -> Vector:
+        """The pooled estimate b; 0 where nothing was measured."""
+        return self.weighted / np.maximum(self.precision, 1e-300)
+
+    @property
+    def error(self) -> Vector:
+        """Its standard error; infinite where nothing was measured."""
+        return np.where(self.precision > 0, 1 / np.sqrt(np.maximum(self.precision, 1e-300)), np.inf)
+
+
+def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
+    """The slope b of y = e_j + c_ij = b · c_ij + …, where i is acted on and j is free.
+
+    c_ij = F_X(τ(x))_j − F_X(τ(x with x_i at its mean))_j is what x_i adds to x_j in the model. b
+    is 1 if acting on i does what the model says, and 0 if it does nothing. Where i varies within a
+    regime, y is regressed on c there; where i was held at a value, the mean and the spread of y
+    are compared with those where i is free. O(samples · edges of i).
+    """
+    rows = np.flatnonzero(samples.is_intervened[:, i])[:MAX_ACTED_ROWS]
+    total = Slopes(np.zeros(len(effects)), np.zeros(len(effects)))
+    if len(rows) < MIN_ACTED_ROWS or len(effects) == 0:
+        return total
+    fixed = _is_fixed(samples, i, rows)
+    varying = rows[~fixed]
+    if len(varying) >= MIN_ACTED_ROWS:
+        c, y = _contribution(samples, i, effects, varying)
+        free = ~samples.is_intervened[np.ix_(varying, effects)]
+        total = _pooled(total, _within(c, y, free, samples.regime[varying]))
+    if fixed.any():
+        base = np.flatnonzero(~samples.is_intervened[:, i])
+        base = base[:: max(1, len(base) // MAX_BASELINE_ROWS)]
+        at_base = (*_contribution(samples, i, effects, base), _free(samples, base, effects))
+        for label in np.unique(samples.regime[rows[fixed]]):
+            own = rows[fixed & (samples.regime[rows] == label)]
+            if len(own) >= MIN_ACTED_ROWS and len(base) >= MIN_ACTED_ROWS:
+                here = (*_contribution(samples, i, effects, own), _free(samples, own, effects))
+                total = _pooled(total, _contrast(here, at_base))
+                total = _pooled(total, _spread_contrast(here, at_base))
+    return total
+
+
+def acting_on_effect(
+    samples: TestSamples, j: int, causes: Rows
+) -> tuple[Slopes, Float[np.ndarray, " edges"]]:
+    """The slope of e_i on x_j where j is acted on, and β, the slope where j is free.
+
+    If i → j, x_j is independent of e_i once j is set from outside; if j → i, the slope stays.
+    """
+    rows = np.flatnonzero(samples.is_intervened[:, j])[:MAX_ACTED_ROWS]
+    total = Slopes(np.zeros(len(causes)), np.zeros(len(causes)))
+    base = np.flatnonzero(~samples.is_intervened[:, j])
+    e, x = samples.residual[np.ix_(base, causes)], samples.x[base, j][:, None]
+    free = _free(samples, base, causes)
+    beta = (e * x * free).sum(axis=0) / np.maximum((x**2 * free).sum(axis=0), 1e-12)
+    if len(rows) < MIN_ACTED_ROWS or len(causes) == 0:
+        return total, beta
+    fixed = _is_fixed(samples, j, rows)
+    varying = rows[~fixed]
+    if len(varying) >= MIN_ACTED_ROWS:
+        x_j = np.repeat(samples.x[varying, j][:, None], len(causes), axis=1)
+        e_i = samples.residual[np.ix_(varying, causes)]
+        slopes = _within(x_j, e_i, _free(samples, varying, causes), samples.regime[varying])
+        total = _pooled(total, slopes)
+    for label in np.unique(samples.regime[rows[fixed]]):
+        own = rows[fixed & (samples.regime[rows] == label)]
+        if len(own) >= MIN_ACTED_ROWS and len(base) >= MIN_ACTED_ROWS:
+            here, there = (
+                (
+                    np.repeat(samples.x[part, j][:, None], len(causes), axis=1),
+                    samples.residual[np.ix_(part, causes)],
+                    _free(samples, part, causes),
+                )
+                for part in (own, base)
+            )
+            total = _pooled(total, _contrast(here, there))
+    return total, beta
+
+
+def _is_fixed(samples: TestSamples, i: int, rows: Rows) -> np.ndarray:
+    """Which of the rows belong to regimes that hold x_i at one value."""
+    regime, x = samples.regime[rows], samples.x[rows, i]
+    centred = centred_within(x, regime)
+    sd = np.sqrt(np.bincount(regime, weights=centred**2) / np.maximum(np.bincount(regime), 1))
+    return np.asarray(sd[regime] < CONSTANT)
+
+
+def _free(samples: TestSamples, rows: Rows, variables: Rows) -> np.ndarray:
+    return ~samples.is_intervened[np.ix_(rows, variables)]
+
+
+def _contribution(
+    samples: TestSamples, i: int, effects: Rows, rows: Rows
+) -> tuple[np.ndarray, np.ndarray]:
+    """c_ij and y = e_j + c_ij, in units of x_j's standard deviation."""
+    scm, x = samples.scm, samples.scm.tensor(samples.original(rows))
+    z = scm.state_map(x)
+    without, factors = x.clone(), scm.tensor(samples.graph.Q[i][None])[0].nonzero()[:, 0]
+    without[:, i] = float(samples.mean[i])
+    z_without = z.clone()
+    z_without[:, factors] = scm.factor_mechanism(without, factors)
+    targets = scm.noise_scale.new_tensor(effects).long()
+    change = scm.variable_mechanism(z, targets) - scm.variable_mechanism(z_without, targets)
+    c = change.detach().cpu().numpy() / samples.sd[effects]
+    return c, samples.residual[np.ix_(rows, effects)] + c
+
+
+Measured = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""c, y and where y is free, each rows × edges."""
+
+
+def _within(c: np.ndarray, y: np.ndarray, free: np.ndarray, regime: np.ndarray) -> Slopes:
+    """Slopes within regimes, with standard errors that hold for unequal spread."""
+    c, y = centred_within(c, regime) * free, centred_within(y, regime) * free
+    power = np.maximum((c**2).sum(axis=0), MIN_POWER)
+    b = (c * y).sum(axis=0) / power
+    variance = (c**2 * (y - b * c) ** 2).sum(axis=0) / power**2
+    return _slopes(b, variance, power > MIN_POWER)
+
+
+def _contrast(here: Measured, base: Measured) -> Slopes:
+    """Δ mean(y) / Δ mean(c) between a regime and the baseline."""
+    (c1, v1), (c0, v0) = (_mean_and_error(c, free) for c, _, free in (here, base))
+    (y1, u1), (y0, u0) = (_mean_and_error(y, free) for _, y, free in (here, base))
+    step = c1 - c0
+    is_large = step**2 > 9 * (v1 + v0)
+    safe = np.where(is_large, step, 1.0)
+    return _slopes((y1 - y0) / safe, (u1 + u0) / safe**2, is_large)
+
+
+def _spread_contrast(here: Measured, base: Measured) -> Slopes:
+    """(Var₀ y − Var₁ y) / Var₀ c: holding the cause fixed takes its part out of the spread."""
+    y1, u1 = _variance_and_error(here[1], here[2])
+    y0, u0 = _variance_and_error(base[1], base[2])
+    c0, _ = _variance_and_error(base[0], base[2])
+    safe = np.maximum(c0, 1e-12)
+    return _slopes((y0 - y1) / safe, (u0 + u1) / safe**2, c0 > 1e-6)
+
+
+def _slopes(b: np.ndarray, variance: np.ndarray, known: np.ndarray) -> Slopes:
+    precision = np.where(known, 1 / np.maximum(variance, 1e-12), 0.0)
+    return Slopes(precision, precision * np.where(known, b, 0.0))
+
+
+def _mean_and_error(values: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    count = np.maximum(free.sum(axis=0), 1)
+    mean = (values * free).sum(axis=0) / count
+    return mean, ((values - mean) ** 2 * free).sum(axis=0) / count**2
+
+
+def _variance_and_error(values: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    count = np.maximum(free.sum(axis=0), 1)
+    mean = (values * free).sum(axis=0) / count
+    squared = (values - mean) ** 2 * free
+    variance = squared.sum(axis=0) / count
+    return variance, ((squared - variance) ** 2 * free).sum(axis=0) / count**2
+
+
+def _pooled(one: Slopes, other: Slopes) -> Slopes:
+    return Slopes(one.precision + other.precision, one.weighted + other.weighted)

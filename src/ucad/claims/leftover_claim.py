@@ -1,0 +1,117 @@
+"""The answer to: is anything left of the variables that the model does not explain?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ucad.claims.adequacy import MAX_P, MIN_SHARE, Adequacy, Finding, Level
+from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.control import MAX_SMALLEST_SHARE, smallest_share_seen
+from ucad.claims.weights import Weights
+
+__all__ = ["nothing_left"]
+
+HALF = 0.5
+"""The part of what the factors explain that must not go unnoticed."""
+
+MAX_FINDINGS_LISTED = 50
+MAX_SOURCES_LISTED = 3
+
+
+def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
+    """Is nothing left beyond the factors that could be predicted in unseen samples?
+
+    A finding at level 1 refutes the graph; one at level 0 alone only the shape of F_X. Without a
+    finding the answer is yes only if the positive control shows that 5 % of variance would have
+    been seen, and half of what the factors explain of their median child: else something as large
+    as what is claimed could be missing.
+    """
+    graph_findings = adequacy.at(Level.GRAPH)
+    share = None if graph_findings else smallest_share_seen(adequacy, seed)
+    explained = _median_explained(weights)
+    details: dict[str, Any] = {
+        "max_p": MAX_P,
+        "min_share": MIN_SHARE,
+        "n_tested": len(adequacy.tested),
+        "n_folds": len(adequacy.samples.folds),
+        "smallest_share_seen": share,
+        "explained_share": explained,
+        "below_resolution": [] if share is None else _weak_children(weights, share),
+        "findings": [
+            _row(finding)
+            for level in (Level.GRAPH, Level.SHAPE, Level.PARENTS)
+            for finding in adequacy.at(level)
+        ][:MAX_FINDINGS_LISTED],
+    }
+    if graph_findings:
+        answer = Answer.NO
+        text = (
+            "Beyond what their factors explain, unseen samples of "
+            f"{listed([f.variable for f in graph_findings])} can be predicted: "
+            f"{_sentence(graph_findings[0])}"
+        )
+    elif share is None or share > MAX_SMALLEST_SHARE:
+        seen = "even 20 %" if share is None else f"less than {share:.0%}"
+        answer = Answer.UNKNOWN
+        text = (
+            f"Nothing was found, but with so few samples {seen} of a variable's variance would "
+            "have gone unnoticed."
+        )
+    elif share > HALF * explained:
+        answer = Answer.UNKNOWN
+        text = (
+            f"Nothing was found, but the factors explain only {explained:.1%} of their median "
+            f"child, and what is smaller than {share:.0%} would have gone unnoticed: as much as "
+            "what was found could be missing."
+        )
+    else:
+        answer = Answer.YES
+        text = f"Nothing above {share:.0%} of a variable's variance is left that this test can see."
+        if adequacy.at(Level.SHAPE):
+            names = listed([finding.variable for finding in adequacy.at(Level.SHAPE)])
+            text += f" The shape of F_X is another one, though, for {names}."
+    return Claim(
+        "left",
+        "Is nothing left of the variables that the model does not explain?",
+        answer,
+        text,
+        "Test on unseen samples: one learned direction per variable; positive control by planting",
+        details,
+    )
+
+
+def _median_explained(weights: Weights) -> float:
+    has_factors = weights.samples.graph.R.any(axis=1)
+    return float(np.median(weights.explained[has_factors])) if has_factors.any() else 0.0
+
+
+def _weak_children(weights: Weights, share: float) -> list[str]:
+    """Variables of which the factors explain less than the test could see."""
+    graph = weights.samples.graph
+    weak = graph.R.any(axis=1) & (weights.explained < share)
+    return [graph.variable_names[j] for j in np.flatnonzero(weak)]
+
+
+def _sentence(finding: Finding) -> str:
+    source = finding.sources[0][0] if finding.sources else ("", "")
+    where = {"regime": f"the regime '{source[1]}'", "shape": source[1]}.get(source[0], source[1])
+    return (
+        f"{finding.leftover.share:.1%} of the variance of {finding.variable}, most of it from "
+        f"{where} (P = {finding.leftover.P:.1e})."
+    )
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "variable": finding.variable,
+        "level": int(finding.level),
+        "share": round(finding.leftover.share, 4),
+        "T": round(finding.leftover.T, 2),
+        "P": finding.leftover.P,
+        "sources": [
+            {"kind": kind, "name": name, "part": round(part, 3)}
+            for (kind, name), part in finding.sources[:MAX_SOURCES_LISTED]
+        ],
+    }

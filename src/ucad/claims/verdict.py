@@ -1,0 +1,160 @@
+"""From the answers to what may be claimed, and to the sentence that sums it up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ucad.claims.adequacy import Level
+from ucad.claims.answers import Answer, Claim, listed, worst
+from ucad.claims.certificate import CLAIMABLE, Permission
+from ucad.claims.suggestions import Suggestion
+
+__all__ = ["permissions", "verdict"]
+
+Found = Mapping[str, Claim]
+
+
+def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tuple[Permission, ...]:
+    """What may be claimed, from the answers to all questions.
+
+    Args:
+        found: the answers, by key.
+        held_out: whether the tests were made on samples that did not help to find the model.
+        guesses: what the solver could not decide, in its words.
+    """
+    refuted = [
+        f"{found[key].question} No."
+        for key in ("fit", "left", "clamps", "acyclic")
+        if found[key].answer is Answer.NO
+    ]
+    graph = _graph(found, refuted, held_out=held_out, guesses=guesses)
+    directions = _directions(found, refuted)
+    factors = _factors(found, graph, directions)
+    return (
+        graph,
+        directions,
+        factors,
+        _values(found, factors),
+        _predictions(found, refuted),
+    )
+
+
+def verdict(given: Sequence[Permission], suggested: Sequence[Suggestion]) -> str:
+    """One or two sentences."""
+    by_name = {one.what: one for one in given}
+    graph = by_name["graph"]
+    if graph.answer is Answer.NO:
+        texts = [one.text.split(" (Seen at")[0] for one in suggested[:2]]
+        hint = f" What this suggests: {' Or: '.join(texts)}" if texts else ""
+        return f"The graph may not be claimed. {' '.join(graph.conditions[:2])}{hint}"
+    if graph.answer is Answer.UNKNOWN:
+        return f"Whether the graph may be claimed is not known. {' '.join(graph.conditions[:2])}"
+    full = [CLAIMABLE[one.what] for one in given if one.answer is Answer.YES]
+    partly = [CLAIMABLE[one.what] for one in given if one.answer is Answer.PARTLY]
+    none = [CLAIMABLE[one.what] for one in given if one.answer in (Answer.NO, Answer.UNKNOWN)]
+    opening = f"May be claimed: {listed(full)}." if full else "Nothing may be claimed in full."
+    sentences = [opening]
+    if partly:
+        sentences.append(f"In part: {listed(partly)}.")
+    if none:
+        sentences.append(f"Not: {listed(none)}.")
+    sentences += [condition for condition in graph.conditions if condition not in sentences][:3]
+    if by_name["values"].answer is Answer.YES:
+        sentences += by_name["values"].conditions[:1]
+    return " ".join(sentences)
+
+
+def _graph(
+    found: Found, refuted: Sequence[str], *, held_out: bool, guesses: Sequence[str]
+) -> Permission:
+    if refuted:
+        return Permission("graph", Answer.NO, tuple(refuted))
+    if found["edges"].answer is Answer.NO:
+        return Permission("graph", Answer.NO, (found["edges"].text,))
+    answers, conditions = [], []
+    left = found["left"]
+    if left.answer is Answer.UNKNOWN:
+        answers.append(Answer.UNKNOWN)
+        conditions.append(left.text)
+    else:
+        share = left.details["smallest_share_seen"]
+        conditions.append(
+            f"Unseen samples leave nothing above {share:.0%} of a variable's variance that the "
+            "tests can see."
+        )
+    if left.details["below_resolution"]:
+        answers.append(Answer.PARTLY)
+        weak = listed(left.details["below_resolution"])
+        conditions.append(f"The factors explain too little of {weak} to say what makes them.")
+    if any(row["level"] == Level.SHAPE for row in left.details["findings"]):
+        answers.append(Answer.PARTLY)
+        conditions.append("F_X is of another shape than the model's: fit that first.")
+    if not held_out:
+        answers.append(Answer.PARTLY)
+        conditions.append("No samples were held back from finding the graph.")
+    if found["edges"].answer is Answer.PARTLY:
+        answers.append(Answer.PARTLY)
+        unsupported = found["edges"].details["unsupported"]
+        conditions.append(f"Only without the edges {listed(unsupported)}.")
+    if found["directions"].answer is not Answer.YES:
+        is_against = found["directions"].details["contradicted"] > 0
+        answers.append(Answer.NO if is_against else Answer.PARTLY)
+        conditions.append(
+            "Interventions contradict the directions of some edges."
+            if is_against
+            else "The directions of some edges are open."
+        )
+    if guesses:
+        answers.append(Answer.PARTLY)
+        conditions.append(f"The solver could not decide: {listed(guesses, most=3)}.")
+    return Permission("graph", worst(answers), tuple(conditions))
+
+
+def _directions(found: Found, refuted: Sequence[str]) -> Permission:
+    if refuted:
+        return Permission("directions", Answer.NO, tuple(refuted))
+    claim = found["directions"]
+    answers, conditions = [claim.answer], [claim.text]
+    rests_on_fit = claim.details["by_orientation_only"] or claim.details["by_acting_on_the_effect"]
+    if found["left"].answer is Answer.UNKNOWN and rests_on_fit:
+        answers.append(Answer.PARTLY)
+        conditions.append("Some rest on a model that could not be tested with so few samples.")
+    return Permission("directions", worst(answers), tuple(conditions))
+
+
+def _factors(found: Found, graph: Permission, directions: Permission) -> Permission:
+    if graph.answer is Answer.NO:
+        return Permission("factors", Answer.NO, graph.conditions)
+    answers = [graph.answer, directions.answer]
+    conditions = list(graph.conditions)
+    for key in ("anchors", "unique", "distinct"):
+        claim = found[key]
+        if claim.answer is not Answer.YES:
+            is_none = key == "distinct" and claim.answer is Answer.NO
+            is_other = key == "unique" and claim.answer is Answer.NO
+            answers.append(Answer.NO if is_none or is_other else Answer.PARTLY)
+            conditions.append(claim.text)
+    return Permission("factors", worst(answers), tuple(conditions))
+
+
+def _values(found: Found, factors: Permission) -> Permission:
+    claim = found["scale"]
+    if factors.answer is Answer.NO:
+        return Permission("values", Answer.NO, ("The factors themselves may not be claimed.",))
+    return Permission("values", worst([claim.answer, factors.answer]), (claim.text,))
+
+
+def _predictions(found: Found, refuted: Sequence[str]) -> Permission:
+    tests = [found[key] for key in ("error", "regimes") if found[key].answer is not Answer.UNKNOWN]
+    if not tests:
+        texts = (found["error"].text, found["regimes"].text)
+        return Permission("predictions", Answer.UNKNOWN, texts)
+    answers = [claim.answer for claim in tests]
+    conditions = [claim.text for claim in tests]
+    if found["clamps"].answer is Answer.NO:
+        answers.append(Answer.NO)
+        conditions.append(found["clamps"].text)
+    if refuted:
+        answers.append(Answer.PARTLY)
+        conditions.append("The graph is refuted: only for interventions like those in the data.")
+    return Permission("predictions", worst(answers), tuple(conditions))
