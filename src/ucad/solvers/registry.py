@@ -1,4 +1,4 @@
-"""The solvers by name, and `solve`, the one way into all of them. Nothing is imported before it is used."""
+"""The solvers by name, and `solve`, the one way into all of them; each is imported when used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,16 @@ from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Clock, Problem
 from ucad.solvers.status import FitResult
 
-__all__ = ["AUTO", "SOLVERS", "Help", "SolveSettings", "Solver", "SolverEntry", "solve", "solver_named"]
+__all__ = [
+    "AUTO",
+    "SOLVERS",
+    "Help",
+    "SolveSettings",
+    "Solver",
+    "SolverEntry",
+    "solve",
+    "solver_named",
+]
 
 AUTO = "auto"
 """As the name of a solver or of a family: let the data decide."""
@@ -77,8 +86,8 @@ class SolverEntry(NamedTuple):
 
 
 SOLVERS = {
-    AUTO: SolverEntry("ucad.solvers.search.solver", "the search, simple mechanisms first"),
-    "search": SolverEntry("ucad.solvers.search.solver", "the theory of anchors, by regressions"),
+    AUTO: SolverEntry("ucad.solvers.engine.solver", "the search, simple mechanisms first"),
+    "search": SolverEntry("ucad.solvers.engine.solver", "the theory of anchors, by regressions"),
     "gradient": SolverEntry(
         "ucad.solvers.gradient.solver", "the paper's objective, tuned", uses_device=True
     ),
@@ -95,7 +104,10 @@ SOLVERS = {
         needs_layers=True,
     ),
     "rectified": SolverEntry(
-        "ucad.solvers.layered.rectified", "for layers of ReLUs", takes_prior=False, needs_layers=True
+        "ucad.solvers.layered.rectified",
+        "for layers of ReLUs",
+        takes_prior=False,
+        needs_layers=True,
     ),
 }
 """All solvers; a new one is a module with a `SOLVER` and an entry here."""

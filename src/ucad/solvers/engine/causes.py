@@ -22,6 +22,10 @@ __all__ = ["MAX_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 MAX_CANDIDATES = 64
 """Possible parents of a variable that are looked at: those of the largest correlations."""
 
+MAX_UNTESTED = 0.5
+"""Share of a variable's possible causes that interventions could not test, above which linear
+Markov blankets propose causes of a nonlinear variable as well: siblings may be among them."""
+
 TARGETS_AT_ONCE = 64
 """Targets whose moments are held at a time: 64 × 400² numbers are 80 MB."""
 
@@ -71,11 +75,13 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
     by_interventions = _likely(data, open_pairs, problem.floor)
     if not problem.is_linear and not noisy:
         return problem, Causes((by_interventions,), never, evidence, noisy)
-    by_order = _by_order(problem, noisy)
-    first = (by_order, by_interventions)
-    if not problem.is_linear:
-        first = (by_interventions, by_order)
-    return problem, Causes(first[: 2 if evidence is not None else 1], never, evidence, noisy)
+    proposals = [_by_order(problem, noisy)]
+    if evidence is not None:
+        proposals.insert(1 if problem.is_linear else 0, by_interventions)
+    if evidence is not None and not problem.is_linear:
+        untested = (by_interventions & ~evidence.is_tested).sum(axis=0)
+        proposals[1] &= untested > MAX_UNTESTED * by_interventions.sum(axis=0)
+    return problem, Causes(tuple(proposals), never, evidence, noisy)
 
 
 def _by_order(problem: Problem, noisy: bool) -> BooleanMatrix:

@@ -216,6 +216,7 @@ class _OneTarget:
     y: Float[np.ndarray, " samples"]
     w: Float[np.ndarray, " samples"]
     fitter: Fitter
+    per_square: float = 1.0
 
     def at(
         self, weights: Float[np.ndarray, " weights"]

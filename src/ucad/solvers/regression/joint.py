@@ -82,6 +82,7 @@ class _Together:
     free: Bool[np.ndarray, "samples children"]
     functions: tuple[Function, ...]
     floor: float
+    per_square: float = 0.5
 
     def functions_at(self, weights: Float[np.ndarray, " weights"]) -> list[Function]:
         parts = np.split(weights, np.cumsum([len(f.weights) for f in self.functions])[:-1])

@@ -41,6 +41,11 @@ class Objective(Protocol, Generic[State]):
         """The quadratic model of the loss at a point."""
         ...
 
+    @property
+    def per_square(self) -> float:
+        """The loss is this many times the mean of squared residuals, to second order."""
+        ...
+
     def is_done(self, before: float, after: float) -> bool:
         """Whether a step that took the loss from one value to the other is the last."""
         ...
@@ -56,7 +61,7 @@ def levenberg_marquardt(
     """Damped Gauss–Newton, w ← w + (JᵀJ + λ)⁻¹ Jᵀe; λ falls after a step that helps, else rises.
 
     A step costs O(N P²) for P weights: some thirty do what many thousand of a first-order method
-    do.
+    do. It also ends where the quadratic model expects less of a step than would be worth one.
     """
     loss, state = objective.at(weights)
     for _ in range(n_steps):
@@ -65,7 +70,11 @@ def levenberg_marquardt(
         while damping < LARGEST_DAMPING:
             damped = gram.copy()
             damped[np.diag_indices_from(damped)] += damping
-            trial = weights + np.linalg.solve(damped, slope)
+            step = np.linalg.solve(damped, slope)
+            expected = objective.per_square * float(2 * slope @ step - step @ gram @ step)
+            if objective.is_done(before, before - expected):
+                return weights
+            trial = weights + step
             trial_loss, trial_state = objective.at(trial)
             if trial_loss < loss:
                 weights, loss, state = trial, trial_loss, trial_state

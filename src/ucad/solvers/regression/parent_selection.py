@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data import InterventionalData
 from ucad.scm.families import Function
-from ucad.solvers.regression.fitting import Fitter, Regression, subset
+from ucad.solvers.regression.fitting import Fitter, Regression
 
 __all__ = [
     "causal_odds",
@@ -143,7 +143,7 @@ def score_test(
     fitter: Fitter,
 ) -> Float[np.ndarray, " candidates"]:
     """Nats that each variable would gain to first order as a further parent, less ½ per weight."""
-    rows = subset(np.flatnonzero(regression.weights > 0), fitter.effort.n_samples)
+    rows = np.flatnonzero(regression.weights > 0)
     w = regression.roots(rows)
     here, gains = x[rows], np.zeros(len(allowed))
     residual = w * (regression.target[rows] - function.values(here))

@@ -1,0 +1,197 @@
+"""Which class of mechanisms: linear first, others only where something is left, by paired tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ucad.claims.adequacy import leftover
+from ucad.claims.mechanism_class import kept_classes, simplest_classes
+from ucad.claims.ridge import curves, fitted
+from ucad.data import InterventionalData
+from ucad.scm import FactorSCM
+from ucad.scm.families import NETWORK, Family
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import Regression
+from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.status import FitResult
+
+__all__ = ["Class", "has_straight_factors", "is_bent", "simplest_fit"]
+
+N_STRONGEST = 3
+"""Variables beside its parents whose curves are tried for each variable: a linear fit can overlook
+a parent altogether."""
+
+N_LOOKED_AT = 6
+"""Variables by which it is guessed which side is nonlinear: those with the most parents."""
+
+ONE_DIRECTION = 0.95
+"""Share of the squared gradient along its leading direction, above which x_j = g(a·x)."""
+
+Class = tuple[Family, Family]
+"""The families of F_Z and F_X."""
+
+
+def simplest_fit(
+    classes: Sequence[Class],
+    search: Callable[[Class], FitResult],
+    express: Callable[[Class, FitResult], FitResult],
+    validation: InterventionalData,
+    is_straight: Callable[[FitResult], bool],
+    has_bends: Callable[[FitResult], bool],
+) -> FitResult:
+    """The simplest class whose held-out likelihood is within two standard errors of the best.
+
+    The first class is fitted; others only if its residuals are predictable by curves. Then the
+    likelier of the two half-linear classes is searched, and what it found is expressed in the
+    others, at a fraction of a search: a class that does better that way is searched, too.
+
+    Args:
+        classes: simple ones first.
+        search: a whole search in one class.
+        express: the graph of a fit, fitted in another class.
+        validation: held-out samples.
+        is_straight: whether the factors behind a fit seem to be linear.
+        has_bends: whether residuals of a fit are predictable by curves.
+    """
+    first = search(classes[0])
+    if len(classes) == 1 or _is_cut_short(first) or not has_bends(first):
+        return first
+    found = {classes[0]: first}
+    following: Class | None = _following(classes, straight=is_straight(first))
+    while following is not None:
+        found[following] = search(following)
+        if _is_cut_short(found[following]):
+            break
+        best = max(found.values(), key=lambda one: float(_likelihood(one, validation).mean()))
+        others = {one: express(one, best) for one in classes if one not in found}
+        following = _better_class({**others, **found}, found, validation)
+    return _chosen(found, validation)
+
+
+def is_bent(scm: FactorSCM, train: InterventionalData, validation: InterventionalData) -> bool:
+    """Whether curves of a variable's parents, or of what it depends on most, predict its residual.
+
+    Curves are fitted to training residuals and tested on held-out ones, as claims are.
+    """
+    n = train.n_variables
+    residuals = [
+        data.x - scm.expected_variables(scm.state_map(data.x)).numpy()
+        for data in (train, validation)
+    ]
+    nats = explained_nats(train.x, residuals[0], train.is_intervened, NETWORK)
+    below = _is_descendant(scm)
+    nats[below.T | np.eye(n, dtype=bool)] = 0.0
+    A = np.asarray(scm.graph.variable_adjacency)
+    for j in np.argsort(-nats.max(axis=1), kind="stable"):
+        strongest = np.argsort(-nats[j], kind="stable")[:N_STRONGEST]
+        inputs = np.union1d(np.flatnonzero(A[:, j]), strongest[nats[j, strongest] > 0])
+        if len(inputs) and _is_curved(j, inputs, residuals, (train, validation)):
+            return True
+    return False
+
+
+def _is_curved(
+    j: int,
+    inputs: Int[np.ndarray, " some"],
+    residuals: Sequence[Float[np.ndarray, "samples variables"]],
+    parts: tuple[InterventionalData, InterventionalData],
+) -> bool:
+    rows = [np.flatnonzero(~part.is_intervened[:, j]) for part in parts]
+    u = [part.x[np.ix_(some, inputs)] for part, some in zip(parts, rows, strict=True)]
+    e = [residual[some, j] for residual, some in zip(residuals, rows, strict=True)]
+    if min(len(e[0]), len(e[1])) < 2 * len(inputs) + 10:
+        return False
+    h = fitted(curves(u[0]), e[0], curves(u[1]))[1]
+    straight = fitted(u[0], e[0], u[1])[1]
+    return leftover(e[1] - straight, h - straight, parts[0].n_variables).is_found
+
+
+def has_straight_factors(problem: Problem, scm: FactorSCM) -> bool:
+    """Whether variables of one factor are functions of one direction, x_j = g(a·x).
+
+    Networks are fitted to a few of them; if every gradient has one direction, F_Z may be linear.
+    """
+    graph, data = scm.graph, problem.data
+    A = np.asarray(graph.variable_adjacency)
+    n_parents = np.where(graph.R.sum(axis=1) == 1, A.sum(axis=0), 0)
+    shares = []
+    for j in np.argsort(-n_parents, kind="stable")[:N_LOOKED_AT]:
+        if n_parents[j] < 2:
+            continue
+        free = (~data.is_intervened[:, j]).astype(np.float64)
+        regression = Regression(data.x[:, j], free)
+        function = problem.fitter(NETWORK).fit(data.x, np.flatnonzero(A[:, j]), regression)
+        gradient = function.gradient(data.x)
+        values = np.linalg.eigvalsh((gradient.T @ gradient).astype(np.float64))
+        shares.append(values[-1] / max(values.sum(), 1e-12))
+    return bool(shares) and float(np.median(shares)) > ONE_DIRECTION
+
+
+def _is_descendant(scm: FactorSCM) -> np.ndarray:
+    """Entry [i, j] says that j is a descendant of i."""
+    from ucad.graph import transitive_closure
+
+    return transitive_closure(np.asarray(scm.graph.variable_adjacency))
+
+
+def _following(classes: Sequence[Class], *, straight: bool) -> Class:
+    """The class to search after the first: one side nonlinear, the likelier one."""
+
+    def rank(one: Class) -> tuple[int, bool]:
+        curved = [not family.is_affine for family in one]
+        return sum(curved), curved[0] if straight else curved[1]
+
+    return min(classes[1:], key=rank)
+
+
+def _likelihood(result: FitResult, validation: InterventionalData) -> Float[np.ndarray, " samples"]:
+    values = result.scm.log_likelihood(validation.x, validation.is_intervened)
+    return np.asarray(values.cpu().numpy())
+
+
+def _kind(one: Class) -> tuple[bool, bool]:
+    return not one[0].is_affine, not one[1].is_affine
+
+
+def _simplest(fits: Mapping[Class, FitResult], validation: InterventionalData) -> Iterator[Class]:
+    likelihood = {_kind(one): _likelihood(fit, validation) for one, fit in fits.items()}
+    simple = simplest_classes(kept_classes(likelihood))
+    best_first = sorted(simple, key=lambda kind: -float(likelihood[kind].mean()))
+    for kind in best_first:
+        yield from (one for one in fits if _kind(one) == kind)
+
+
+def _better_class(
+    fits: Mapping[Class, FitResult],
+    searched: Mapping[Class, FitResult],
+    validation: InterventionalData,
+) -> Class | None:
+    """The class to search next: the simplest that is kept, unless one of those was searched."""
+    simple = list(_simplest(fits, validation))
+    return None if any(one in searched for one in simple) else simple[0]
+
+
+def _chosen(found: Mapping[Class, FitResult], validation: InterventionalData) -> FitResult:
+    """The fit of the simplest class that is kept, with all histories and why it was taken."""
+    one = next(_simplest(found, validation))
+    best = found[one]
+    tried = ", ".join(f"{F_Z.name}/{F_X.name}" for F_Z, F_X in found)
+    note = (
+        f"Mechanisms F_Z {one[0].name} and F_X {one[1].name}: the simplest class within two "
+        f"standard errors of the best on held-out samples, of those tried ({tried})."
+    )
+    return FitResult(
+        best.scm,
+        replace(best.status, notes=(*best.status.notes, note)),
+        best.validation_nll,
+        tuple(row for fit in found.values() for row in fit.history),
+        sum(fit.seconds for fit in found.values()),
+    )
+
+
+def _is_cut_short(result: FitResult) -> bool:
+    return not result.status.converged
