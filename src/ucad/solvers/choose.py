@@ -159,9 +159,12 @@ def _between_layers(
     validation: InterventionalData,
     progress: Progress | None,
 ) -> FitResult:
-    from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
-    from ucad.solvers.rectified import fit_rectified
-    from ucad.solvers.switches import SwitchSearch
+    from ucad.solvers.layered import (
+        BinaryFactorSearch,
+        BottleneckConfig,
+        fit_bottleneck,
+        fit_rectified,
+    )
 
     if settings.prior is not None:
         raise InvalidInputError(
@@ -181,7 +184,7 @@ def _between_layers(
     return fit_bottleneck(
         data,
         settings.n_factors,
-        config=BottleneckConfig(switch=SwitchSearch() if with_switch else None),
+        config=BottleneckConfig(binary_factor=BinaryFactorSearch() if with_switch else None),
         validation=validation,
         seed=settings.seed,
         progress=progress,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ucad.solvers.independence import excess_kurtosis, independent_axes
+from ucad.solvers.layered.independence import excess_kurtosis, independent_axes
 
 
 def test_the_most_two_valued_direction_comes_first_whatever_the_mixing():

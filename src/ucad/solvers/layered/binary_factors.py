@@ -1,4 +1,4 @@
-"""Switches: a direction along which a layer has two values, found without labels."""
+"""Binary factors: a direction along which a layer has two values, found without labels."""
 
 from __future__ import annotations
 
@@ -10,25 +10,32 @@ from jaxtyping import Bool, Float
 
 from ucad.errors import InvalidInputError
 
-__all__ = ["Switch", "SwitchSearch", "two_means", "two_valued_direction"]
+__all__ = ["BinaryFactor", "BinaryFactorSearch", "two_means", "two_valued_direction"]
 
-_MOST_ROUNDS, _RIDGE = 20, 1e-6
+MAX_ROUNDS = 20
+"""Rounds of two-means, and of the direction between two clusters. Both end when the clusters stay
+the same; this only bounds what could otherwise go round in a cycle."""
+
+RIDGE = 1e-6
+"""Added to the covariance within clusters, as a share of its mean variance (no unit): units that
+never change would make it singular, and float32 recordings carry no more than seven digits."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchSearch:
-    """How the switch of a gap is looked for.
+class BinaryFactorSearch:
+    """How the binary factor of a pair of layers is looked for.
 
     Attributes:
-        n_factors: of the first bottleneck, whose axes are tried.
+        n_factors: factors of a first bottleneck, whose axes are tried.
         hidden: tanh units of that bottleneck's decoder.
-        epochs: of its training.
-        steepness: of the tanh, at the middle between the two values and in units of half their
-            distance; at 4 a value that is off by a third of that is still 0.99.
-        by_behaviour: whether that bottleneck, too, is fitted to the network's decisions, where
-            there are readouts. Where a layer has many two-valued directions (every half of ten
-            digits that a token may be), a narrow one that is fitted so leaves those that matter.
-        most_kurtosis: a direction with a larger excess kurtosis is no switch. A fair coin has −2, a
+        epochs: passes over the samples while that bottleneck is trained.
+        steepness: slope of the tanh at the middle between the two values, in units of half their
+            distance; at 4, a value that is off by a third of that distance is still 0.99.
+        by_behaviour: whether that bottleneck is also fitted to the network's decisions, where
+            there are readouts. A layer may have many two-valued directions (a token that is one
+            of ten digits has one for every half of the digits); a narrow bottleneck that is fitted
+            to decisions keeps those that matter to them.
+        max_kurtosis: a direction with a larger excess kurtosis is not binary. A fair coin has −2, a
             uniform number −1.2.
     """
 
@@ -37,18 +44,18 @@ class SwitchSearch:
     epochs: int = 8
     steepness: float = 4.0
     by_behaviour: bool = False
-    most_kurtosis: float = -1.5
+    max_kurtosis: float = -1.5
 
     def __post_init__(self) -> None:
         for name in ("n_factors", "hidden", "epochs", "steepness"):
             if not getattr(self, name) > 0:
                 raise InvalidInputError(
-                    f"The '{name}' setting of SwitchSearch must be above 0. "
+                    f"The '{name}' setting of BinaryFactorSearch must be above 0. "
                     f"Got {getattr(self, name)} instead."
                 )
 
 
-class Switch(NamedTuple):
+class BinaryFactor(NamedTuple):
     """s = tanh(direction · x + offset), close to −1 or 1 on nearly every sample."""
 
     direction: Float[np.ndarray, " units"]
@@ -60,11 +67,11 @@ class Switch(NamedTuple):
         x: Float[np.ndarray, "samples units"],
         direction: Float[np.ndarray, " units"],
         steepness: float,
-    ) -> Switch:
-        """The switch whose middle lies between the two means of x along a direction.
+    ) -> BinaryFactor:
+        """Returns the factor whose middle lies between the two means of x along a direction.
 
         >>> x = np.array([[0.0], [0.1], [1.9], [2.0]])
-        >>> np.round(Switch.along(x, np.ones(1), 4.0)(x), 3).tolist()
+        >>> np.round(BinaryFactor.along(x, np.ones(1), 4.0)(x), 3).tolist()
         [-1.0, -0.999, 0.999, 1.0]
         """
         values = x @ direction
@@ -74,18 +81,18 @@ class Switch(NamedTuple):
         return cls(slope * direction, float(-slope * (high_mean + low_mean) / 2))
 
     def __call__(self, x: Float[np.ndarray, "samples units"]) -> Float[np.ndarray, " samples"]:
-        """The value of the switch on every sample."""
+        """Returns s of every sample."""
         return np.asarray(np.tanh(x @ self.direction + self.offset))
 
 
 def two_means(values: Float[np.ndarray, " samples"]) -> Bool[np.ndarray, " samples"]:
-    """Which values belong to the upper of two clusters, by two-means from their mean.
+    """Returns which values belong to the upper of two clusters, by two-means from their mean.
 
     >>> two_means(np.array([0.0, 0.1, 5.0])).tolist()
     [False, False, True]
     """
     high = values > values.mean()
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS if high.any() else 0):
         middle = (values[high].mean() + values[~high].mean()) / 2
         if ((values > middle) == high).all():
             break
@@ -96,13 +103,13 @@ def two_means(values: Float[np.ndarray, " samples"]) -> Bool[np.ndarray, " sampl
 def two_valued_direction(
     x: Float[np.ndarray, "samples units"], start: Float[np.ndarray, " units"]
 ) -> Float[np.ndarray, " units"]:
-    """The direction of all units that best separates the two clusters seen along a start.
+    """Returns the direction of all units that best separates the two clusters seen along a start.
 
         v ← S⁻¹ (μ₁ − μ₀),   S the covariance within the clusters of v · x
 
     until the clusters stay the same: Fisher's discriminant, with the clusters of the direction
-    itself in place of labels. An axis of a few factors carries remains of other factors; among all
-    units there is a direction with the least of them. O(samples · units²) a round.
+    itself in place of labels. An axis of a few factors still carries parts of other factors; among
+    all units there is a direction with the smallest such part. O(samples · units²) per round.
 
     >>> rng = np.random.default_rng(0)
     >>> coin, other = rng.choice([-1.0, 1.0], 2000), rng.normal(size=2000)
@@ -111,11 +118,13 @@ def two_valued_direction(
     True
     """
     direction, high = start, two_means(x @ start)
-    for _ in range(_MOST_ROUNDS):
+    # Clusters of equal values have no covariance at all, and any direction between them will do.
+    least = np.finfo(float).eps * x.var(axis=0).mean()
+    for _ in range(MAX_ROUNDS if high.any() else 0):
         means = x[high].mean(axis=0), x[~high].mean(axis=0)
         within = x - np.where(high[:, None], *means)
         S = within.T @ within / len(x)
-        S += _RIDGE * np.trace(S) / len(S) * np.eye(len(S)) + np.finfo(float).tiny * np.eye(len(S))
+        S += (RIDGE * np.trace(S) / len(S) + least) * np.eye(len(S))
         direction = np.linalg.solve(S, means[0] - means[1])
         values = x @ direction
         now = two_means(values)

@@ -1,15 +1,15 @@
-"""The training of one gap: what counts as an error."""
+"""The training of one pair of layers: what counts as an error."""
 
 import numpy as np
 import torch
 
 from ucad.data import InterventionalData
-from ucad.solvers.bottleneck import fit_bottleneck
-from ucad.solvers.gap_training import BottleneckConfig, GapData, GapTraining
-from ucad.solvers.gaps import gaps_of
+from ucad.solvers.layered.bottleneck import fit_bottleneck
+from ucad.solvers.layered.layer_pairs import PairData, layer_pairs
+from ucad.solvers.layered.pair_training import BottleneckConfig, PairTraining
 
 
-def linear_gap(n=1000):
+def linear_pair(n=1000):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, 4))
     y = x[:, :2] @ rng.normal(size=(2, 3))
@@ -17,25 +17,25 @@ def linear_gap(n=1000):
 
 
 def trained(data, epochs):
-    gap = gaps_of(data, 2, None)[0]
+    pair = layer_pairs(data, 2, None)[0]
     config = BottleneckConfig(epochs=epochs, batch_size=128, hidden=16)
-    training = GapTraining(GapData.of(data, gap), 2, config, seed=0)
-    stopped = training.run(None, "a gap")
+    training = PairTraining(PairData.of(data, pair), 2, config, seed=0)
+    stopped = training.run(None, "a pair")
     return training, stopped
 
 
 def test_training_starts_from_the_directions_that_explain_most():
-    """Reduced rank regression: the plane of a linear gap is there before the first step."""
-    data = linear_gap()
-    gap = gaps_of(data, 2, None)[0]
-    start = GapTraining(GapData.of(data, gap), 2, BottleneckConfig(), seed=0).factors()
+    """Reduced rank regression: the plane of a linear pair is there before the first step."""
+    data = linear_pair()
+    pair = layer_pairs(data, 2, None)[0]
+    start = PairTraining(PairData.of(data, pair), 2, BottleneckConfig(), seed=0).factors()
     design = np.c_[start, np.ones(len(start))]
     left = data.x[:, 4:] - design @ np.linalg.lstsq(design, data.x[:, 4:], rcond=None)[0]
     assert np.abs(left).max() < 1e-4
 
 
 def test_longer_training_leaves_smaller_errors():
-    data = linear_gap()
+    data = linear_pair()
     brief, _ = trained(data, 1)
     longer, stopped = trained(data, 15)
     assert not stopped
@@ -43,14 +43,14 @@ def test_longer_training_leaves_smaller_errors():
 
 
 def test_ctrl_c_ends_training_and_is_reported():
-    data = linear_gap(200)
-    gap = gaps_of(data, 2, None)[0]
+    data = linear_pair(200)
+    pair = layer_pairs(data, 2, None)[0]
 
     def stop(_event):
         raise KeyboardInterrupt
 
-    training = GapTraining(GapData.of(data, gap), 2, BottleneckConfig(hidden=4), seed=0)
-    assert training.run(stop, "a gap")
+    training = PairTraining(PairData.of(data, pair), 2, BottleneckConfig(hidden=4), seed=0)
+    assert training.run(stop, "a pair")
 
 
 def test_a_readout_makes_small_errors_count_and_its_weights_are_left_alone():

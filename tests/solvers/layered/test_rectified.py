@@ -5,7 +5,8 @@ import pytest
 
 from ucad.data import InterventionalData
 from ucad.metrics import compare_structure, mean_correlation
-from ucad.solvers.rectified import active_slopes, anchor_directions, fit_rectified
+from ucad.solvers.layered.active_slopes import active_slopes, anchor_directions
+from ucad.solvers.layered.rectified import fit_rectified
 
 
 def rectified_data(seed: int, *, dense: bool = False):
@@ -35,6 +36,22 @@ def test_planted_factors_and_their_graph_are_recovered_exactly(seed):
     assert found.Q.shd == found.R.shd == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_standardised_data_give_the_same_factors(seed):
+    data, _, _ = rectified_data(seed)
+    standard = data.standardised()
+    plain, scaled = fit_rectified(data, 2).scm, fit_rectified(standard, 2).scm
+    np.testing.assert_array_equal(plain.graph.Q, scaled.graph.Q)
+    np.testing.assert_allclose(plain.state_map(data.x), scaled.state_map(standard.x), atol=1e-8)
+
+
+def test_a_budget_that_ends_gives_a_model_and_says_so():
+    data, _, _ = rectified_data(0, dense=True)
+    status = fit_rectified(data, 2, max_seconds=1e-6).status
+    assert not status.converged
+    assert status.reason == "The budget of 1e-06 s ended."
+
+
 def test_the_decoder_remakes_the_rectified_units():
     data, _, _ = rectified_data(0)
     scm = fit_rectified(data, 2).scm
@@ -42,7 +59,7 @@ def test_the_decoder_remakes_the_rectified_units():
     assert (error**2).mean() < 1e-3 * data.x[:, 10:].var()
 
 
-def test_a_dense_gap_is_reported_not_to_have_the_rank():
+def test_a_dense_pair_is_reported_not_to_have_the_rank():
     data, _, _ = rectified_data(0, dense=True)
     status = fit_rectified(data, 2).status
     assert not status.converged

@@ -1,4 +1,4 @@
-"""Switches: two-valued directions of a layer, and factors beside them."""
+"""Binary factors: two-valued directions of a layer, and factors beside them."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,16 @@ import torch
 
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
-from ucad.solvers.switches import Switch, SwitchSearch, two_means, two_valued_direction
+from ucad.solvers.layered.binary_factors import (
+    BinaryFactor,
+    BinaryFactorSearch,
+    two_means,
+    two_valued_direction,
+)
+from ucad.solvers.layered.bottleneck import BottleneckConfig, fit_bottleneck
 
-SEARCH = SwitchSearch(n_factors=3, hidden=24, epochs=10)
-CONFIG = BottleneckConfig(epochs=20, batch_size=256, hidden=24, switch=SEARCH)
+SEARCH = BinaryFactorSearch(n_factors=3, hidden=24, epochs=10)
+CONFIG = BottleneckConfig(epochs=20, batch_size=256, hidden=24, binary_factor=SEARCH)
 
 
 def layered(first_factor, seed=0, n=4000):
@@ -57,17 +62,17 @@ def test_units_that_never_change_do_not_harm_the_direction():
     assert abs(np.corrcoef(x @ two_valued_direction(x, np.ones(2)), values)[0, 1]) > 0.99
 
 
-def test_a_switch_is_one_or_minus_one_away_from_the_middle():
+def test_a_binary_factor_is_one_or_minus_one_away_from_the_middle():
     x = np.r_[np.linspace(-1.2, -0.8, 50), np.linspace(0.8, 1.2, 50)][:, None] + 7
-    values = Switch.along(x, np.ones(1), 4.0)(x)
+    values = BinaryFactor.along(x, np.ones(1), 4.0)(x)
     assert np.abs(values).min() > 0.99
     assert (values > 0).sum() == 50
 
 
-def test_a_coin_becomes_a_switch_and_the_other_factor_is_uncorrelated_with_it(with_coin):
+def test_a_coin_becomes_a_binary_factor_and_the_other_factor_is_uncorrelated_with_it(with_coin):
     data, z, result = with_coin
     learned = result.scm.state_map(data.x).numpy()
-    assert result.history[0]["switch"] == "yes"
+    assert result.history[0]["binary_factor"] == "yes"
     assert abs(np.corrcoef(learned[:, 0], z[:, 0])[0, 1]) > 0.999
     assert abs(np.corrcoef(learned[:, 1], z[:, 1])[0, 1]) > 0.95
     assert np.allclose(np.cov(learned.T, bias=True), np.eye(2), atol=1e-4)
@@ -81,10 +86,10 @@ def test_the_decoder_of_the_scm_is_the_one_that_was_trained(with_coin):
     assert np.allclose(np.sqrt((error**2).mean(axis=0)), scm.noise_scale.numpy()[6:], rtol=1e-3)
 
 
-def test_without_a_two_valued_direction_the_gap_has_no_switch():
+def test_without_a_two_valued_direction_the_pair_has_no_binary_factor():
     data, _ = layered(lambda rng, n: rng.uniform(-1.7, 1.7, n))
     result = fit_bottleneck(data, 2, config=CONFIG)
-    assert result.history[0]["switch"] == "no"
+    assert result.history[0]["binary_factor"] == "no"
     assert result.scm.factor_mechanism.is_affine
 
 
@@ -96,12 +101,12 @@ def test_of_two_coins_the_one_that_the_decision_needs_is_found_by_behaviour():
     data = InterventionalData.from_arrays(np.c_[x, y], layer_of=[0] * 4 + [1] * 2)
     related = []
     for by_behaviour in (False, True):
-        search = SwitchSearch(n_factors=1, hidden=16, epochs=10, by_behaviour=by_behaviour)
+        search = BinaryFactorSearch(n_factors=1, hidden=16, epochs=10, by_behaviour=by_behaviour)
         config = BottleneckConfig(
             epochs=1,
             batch_size=256,
             hidden=16,
-            switch=search,
+            binary_factor=search,
             readouts=(lambda units: 5 * units[:, 1:],),
             behaviour_weight=20.0,
         )
@@ -114,6 +119,6 @@ def test_of_two_coins_the_one_that_the_decision_needs_is_found_by_behaviour():
 def test_settings_and_readouts_are_checked():
     data, _ = layered(coin, n=50)
     with pytest.raises(InvalidInputError, match="'steepness' setting"):
-        SwitchSearch(steepness=0.0)
-    with pytest.raises(InvalidInputError, match="one entry a gap, 1. Got 2"):
+        BinaryFactorSearch(steepness=0.0)
+    with pytest.raises(InvalidInputError, match="one entry per pair of layers, 1. Got 2"):
         fit_bottleneck(data, 2, config=BottleneckConfig(readouts=(torch.relu, torch.relu)))
