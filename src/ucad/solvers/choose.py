@@ -229,7 +229,8 @@ def _gradient(
 def _from_a_good_start(config: GradientConfig) -> GradientConfig:
     """One other starting point, a short training and no restarts: the search has done that."""
     training = replace(config.training, n_seeds=1, warm_up_epochs=(0,), epochs=100, patience=50)
-    return replace(config, training=training, restarts=replace(config.restarts, rounds=0))
+    none = replace(config.replace_factor, rounds=0)
+    return replace(config, training=training, replace_factor=none)
 
 
 def _hidden_units(scm: FactorSCM) -> int:
