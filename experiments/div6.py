@@ -43,12 +43,11 @@ from ucad.networks import Recording, RecordSettings, Steering, forward, record
 from ucad.networks.placebos import untrained_like
 from ucad.scm import FactorSCM
 from ucad.solvers import FitResult
-from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
+from ucad.solvers.layered import BinaryFactorSearch, BottleneckConfig, fit_bottleneck
 from ucad.solvers.search import fit_search
-from ucad.solvers.switches import SwitchSearch
 
 FACTORS_PER_GAP, N_GAPS = 3, 2
-BOTTLENECK = BottleneckConfig(hidden=128, epochs=20, switch=SwitchSearch())
+BOTTLENECK = BottleneckConfig(hidden=128, epochs=20, binary_factor=BinaryFactorSearch())
 N_OBSERVATIONAL, N_PER_CLAMP, N_JUDGED = 190_000, 500, 6_000
 N_CONCEPT_SAMPLES = 1000
 PAPER_FACTORS, N_PAPER_TRAIN, N_PAPER_VALIDATION = (2, 3), 10_000, 10_000

@@ -52,10 +52,15 @@ from ucad.networks.placebos import (
     random_factor_swaps,
     rotated_factor_swaps,
 )
+from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers import FitResult
-from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
-from ucad.solvers.rectified import RectifiedConfig, fit_rectified
-from ucad.solvers.search import Mechanisms, SearchConfig, fit_search
+from ucad.solvers.layered import (
+    BottleneckConfig,
+    RectifiedConfig,
+    fit_bottleneck,
+    fit_rectified,
+)
+from ucad.solvers.search import fit_search
 
 HAND_WIRED = {"adder": carry_adder, "modular": modular_sums, "xor": xor_tree}
 NETWORKS = (*HAND_WIRED, "divisibility")
@@ -101,16 +106,15 @@ def fit(solver: str, data: InterventionalData, n_factors: tuple[int, ...]) -> Fi
     """One solver on recorded units."""
     total = sum(n_factors)
     if solver == "rectified":
-        return fit_rectified(data, total, config=RectifiedConfig(factors_per_gap=n_factors))
+        return fit_rectified(data, total, config=RectifiedConfig(factors_per_pair=n_factors))
     if solver == "bottleneck":
         batch = max(128, min(2048, data.n_samples // 40))
-        config = BottleneckConfig(factors_per_gap=n_factors, batch_size=batch, epochs=20)
+        config = BottleneckConfig(factors_per_pair=n_factors, batch_size=batch, epochs=20)
         return fit_bottleneck(data, total, config=config)
-    config = SearchConfig(variable_mechanism=Mechanisms.MLP)
     share = min(1.0, N_SEARCHED / data.n_samples)
     few = data.split(share, 1 - share).train.standardised()
     assert few.scaling is not None
-    found = fit_search(few, total, config=config)
+    found = fit_search(few, total, families=(AFFINE, NETWORK))
     return replace(found, scm=found.scm.in_original_units(few.scaling))
 
 

@@ -37,8 +37,7 @@ from ucad.networks import (
 )
 from ucad.networks.concepts import concept_table
 from ucad.networks.placebos import random_live_units, random_rotations
-from ucad.solvers.bottleneck import BottleneckConfig, fit_bottleneck
-from ucad.solvers.switches import SwitchSearch
+from ucad.solvers.layered import BinaryFactorSearch, BottleneckConfig, fit_bottleneck
 
 SITES = (Site("middle", position=-1), Site("between", position=-1))
 N_DIGITS, N_NUMBERS = 5, 100_000
@@ -47,7 +46,7 @@ BOTTLENECK = BottleneckConfig(
     hidden=128,
     epochs=40,
     batch_size=512,
-    switch=SwitchSearch(n_factors=2, epochs=20, by_behaviour=True),
+    binary_factor=BinaryFactorSearch(n_factors=2, epochs=20, by_behaviour=True),
 )
 """Two factors are as few as keep 0.99 of the decisions. A token has many two-valued directions,
 every half of the ten digits, so the switch is looked for among what the decisions need."""
@@ -143,7 +142,9 @@ def study(seed: int, *, n_steps: int = 4000) -> Row:
     return {
         "seed": seed,
         "accuracy": accuracy,
-        **result.history[0],
+        "r2": result.history[0]["r2"],
+        "kurtosis": result.history[0]["kurtosis"],
+        "switch": result.history[0]["binary_factor"],
         "decoded_even": decoded.after,
         "network_even": decoded.before,
         "r_parity": abs(float(np.corrcoef(z[:, 0], is_even)[0, 1])),

@@ -24,7 +24,7 @@ from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
 from ucad.solvers import FitResult
-from ucad.solvers.choose import SolveSettings, solve
+from ucad.solvers.registry import SolveSettings, solve
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
@@ -43,17 +43,20 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         n_factors: how many factors to find (the paper's m).
-        solver: `auto` (search, then the gradient objective from its result, whichever explains
-            held-out samples better), `search`, `gradient`, `gradient-paper`; for dense layers of
-            units, as in networks, `bottleneck`, `switch` or `rectified`.
-        factor_mechanism: how factors are made of variables: `linear`, `mlp`, or `auto`.
-        variable_mechanism: how variables are made of factors: `linear`, `mlp`, or `auto`.
+        solver: `auto` and `search` (regressions and the theory of anchors), `gradient`,
+            `gradient-paper`; for dense layers of units, as in networks, `bottleneck`, `switch` or
+            `rectified`.
+        factor_mechanism: how factors are made of variables: `linear`, `mlp`, `spline`, or `auto`:
+            linear unless held-out samples show that something is left.
+        variable_mechanism: how variables are made of factors, the same.
         layers: the layer of every variable, where causes lie in earlier layers than effects.
         prior: edges that are known to be there, or not to be.
         standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
         validation_share: the part of the samples held out to choose between models.
-        random_state: seed.
-        device: where to compute.
+        max_seconds: the time a fit may take; the best model found until then is returned, with a
+            status that says so. None for no limit.
+        random_state: random seed.
+        device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
 
     Attributes:
@@ -80,6 +83,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     prior: PriorKnowledge | None
     standardise: bool
     validation_share: float
+    max_seconds: float | None
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
@@ -96,6 +100,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         prior: PriorKnowledge | None = None,
         standardise: bool = True,
         validation_share: float = 0.2,
+        max_seconds: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
@@ -108,6 +113,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.prior = prior
         self.standardise = standardise
         self.validation_share = validation_share
+        self.max_seconds = max_seconds
         self.random_state = random_state
         self.device = device
         self.progress = progress
@@ -255,6 +261,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if not isinstance(self.random_state, int | np.integer)
             else int(self.random_state),
             device=self.device,
+            max_seconds=self.max_seconds,
         )
 
     def _split(

@@ -182,7 +182,7 @@ def _names(settings: type[FitSettings]) -> set[str]:
 
 def _check_input(path: Path, settings: FitSettings) -> None:
     """Says what is wrong with the settings or the file, if anything is."""
-    from ucad.solvers.choose import SolveSettings
+    from ucad.solvers.registry import SolveSettings
 
     SolveSettings(
         n_factors=settings.factors,

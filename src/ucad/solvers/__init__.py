@@ -1,9 +1,22 @@
-"""From data to a factor SCM: the solvers, and how to choose between their results."""
+"""From data to a factor SCM: problems, results and the registry of solvers.
+
+Importing this imports no solver; `solve` imports the one that is asked for.
+"""
 
 from __future__ import annotations
 
-from ucad.solvers.gradient import GradientConfig, fit_gradient, preset
-from ucad.solvers.selection import best_result
+from ucad.solvers.prior import PriorKnowledge, read_prior
+from ucad.solvers.problem import Problem
+from ucad.solvers.registry import SOLVERS, SolveSettings, solve
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["FitResult", "FitStatus", "GradientConfig", "best_result", "fit_gradient", "preset"]
+__all__ = [
+    "SOLVERS",
+    "FitResult",
+    "FitStatus",
+    "PriorKnowledge",
+    "Problem",
+    "SolveSettings",
+    "read_prior",
+    "solve",
+]

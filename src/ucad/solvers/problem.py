@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,10 +10,11 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.scm.families import Family
 from ucad.solvers.admissible import Admissible
+from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.regression.fitting import ROUGH, THOROUGH, Effort, Fitter
 
-__all__ = ["BudgetEndedError", "Clock", "Problem"]
+__all__ = ["Problem"]
 
 PENALTY_PER_LOG_SAMPLE = 2.0
 """An edge costs this many times log N nats: four times BIC's price of a parameter, since every
@@ -29,33 +29,6 @@ STANDARD = (0.2, 5.0)
 off by such factors."""
 
 
-class BudgetEndedError(Exception):
-    """The time that a fit may take is over; solvers catch it and return the best model so far."""
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How long a fit has taken, and how long it may take.
-
-    Attributes:
-        max_seconds: the budget; None for no limit.
-        started: when it began.
-    """
-
-    max_seconds: float | None = None
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started
-
-    def check(self) -> None:
-        """Raises `BudgetEndedError` once the budget is used up."""
-        if self.max_seconds is not None and self.seconds > self.max_seconds:
-            raise BudgetEndedError
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Data, how many factors, which families of mechanisms, and who may act on whom.
@@ -67,7 +40,7 @@ class Problem:
         variable_family: what F_X may be.
         admissible: what is known of directions.
         seed: random seed.
-        clock: how long it may take.
+        budget: how long it may take.
         penalty: the price of an edge, in nats (natural-log units of likelihood).
         floor: s₀, the variance that no explanation goes below.
     """
@@ -78,7 +51,7 @@ class Problem:
     variable_family: Family
     admissible: Admissible
     seed: int = 0
-    clock: Clock = field(default_factory=Clock)
+    budget: Budget = field(default_factory=Budget)
     penalty: float = 0.0
     floor: float = FLOOR
 
@@ -91,7 +64,7 @@ class Problem:
         *,
         prior: PriorKnowledge | None = None,
         seed: int = 0,
-        clock: Clock | None = None,
+        budget: Budget | None = None,
     ) -> Problem:
         """Makes a problem of data and checks it.
 
@@ -106,7 +79,7 @@ class Problem:
             variable_family=families[1],
             admissible=Admissible.of(data, prior),
             seed=seed,
-            clock=Clock() if clock is None else clock,
+            budget=Budget() if budget is None else budget,
             penalty=PENALTY_PER_LOG_SAMPLE * float(np.log(max(data.n_samples, 2))),
         )
 

@@ -17,8 +17,9 @@ from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.scm.families import FAMILIES, Family, family_named
+from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
-from ucad.solvers.problem import Clock, Problem
+from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
 
 __all__ = [
@@ -71,14 +72,14 @@ class SolverEntry(NamedTuple):
     """Where a solver lives and what it can do.
 
     Attributes:
-        module: where its `SOLVER` is.
+        where: its module and its name there.
         description: in a few words.
         takes_prior: whether it uses prior knowledge.
         needs_layers: whether variables must have layers.
         uses_device: whether it computes on the device asked for; others compute on the CPU.
     """
 
-    module: str
+    where: str
     description: str
     takes_prior: bool = True
     needs_layers: bool = False
@@ -86,31 +87,34 @@ class SolverEntry(NamedTuple):
 
 
 SOLVERS = {
-    AUTO: SolverEntry("ucad.solvers.engine.solver", "the search, simple mechanisms first"),
-    "search": SolverEntry("ucad.solvers.engine.solver", "the theory of anchors, by regressions"),
+    AUTO: SolverEntry("ucad.solvers.search.solver:SEARCH", "the search"),
+    "search": SolverEntry("ucad.solvers.search.solver:SEARCH", "anchors, found by regressions"),
     "gradient": SolverEntry(
-        "ucad.solvers.gradient.solver", "the paper's objective, tuned", uses_device=True
+        "ucad.solvers.gradient.solver:FAST", "the paper's objective, tuned", uses_device=True
     ),
     "gradient-paper": SolverEntry(
-        "ucad.solvers.gradient.paper_solver", "the paper's learner", uses_device=True
+        "ucad.solvers.gradient.solver:PAPER", "the paper's learner", uses_device=True
     ),
     "bottleneck": SolverEntry(
-        "ucad.solvers.layered.bottleneck", "for dense layers", takes_prior=False, needs_layers=True
+        "ucad.solvers.layered.solver:BOTTLENECK",
+        "for dense layers",
+        takes_prior=False,
+        needs_layers=True,
     ),
     "switch": SolverEntry(
-        "ucad.solvers.layered.binary_factors",
+        "ucad.solvers.layered.solver:SWITCH",
         "for dense layers with a two-valued factor",
         takes_prior=False,
         needs_layers=True,
     ),
     "rectified": SolverEntry(
-        "ucad.solvers.layered.rectified",
-        "for layers of ReLUs",
+        "ucad.solvers.layered.solver:RECTIFIED",
+        "for layers of rectified units",
         takes_prior=False,
         needs_layers=True,
     ),
 }
-"""All solvers; a new one is a module with a `SOLVER` and an entry here."""
+"""All solvers; a new one is a module that holds it and an entry here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,7 +167,8 @@ class SolveSettings:
 
 def solver_named(name: str) -> Solver:
     """Imports a solver."""
-    solver: Solver = importlib.import_module(SOLVERS[name].module).SOLVER
+    module, _, attribute = SOLVERS[name].where.partition(":")
+    solver: Solver = getattr(importlib.import_module(module), attribute)
     return solver
 
 
@@ -196,17 +201,46 @@ def solve(
         classes[0],
         prior=settings.prior,
         seed=settings.seed,
-        clock=Clock(settings.max_seconds),
+        budget=Budget(settings.max_seconds),
     )
     aid = Help(validation, progress, checkpoint, settings.device)
     with _one_thread():
         return solver.fit(problem, classes, aid)
 
 
-def families_asked_for(factor: str, variable: str, choices: tuple[Family, ...]) -> Classes:
-    """All pairs of families, `auto` written out as the given choices, simple ones first."""
-    each = [choices if name == AUTO else (family_named(name),) for name in (factor, variable)]
-    return tuple(itertools.product(*each))  # type: ignore[arg-type]
+def families_asked_for(
+    factor: str,
+    variable: str,
+    choices: tuple[tuple[Family, ...], tuple[Family, ...]],
+    by_name: tuple[tuple[Family, ...], tuple[Family, ...]] | None = None,
+) -> Classes:
+    """All pairs of families that were asked for, simple ones first.
+
+    Args:
+        factor: the family of F_Z by name, or `auto`.
+        variable: the family of F_X by name, or `auto`.
+        choices: what `auto` stands for, for F_Z and for F_X.
+        by_name: what may be asked for by name; anything if not given.
+
+    Raises:
+        InvalidInputError: if the solver does not make what was asked for.
+    """
+    each = []
+    for side, name, auto, known in zip(
+        ("factor_mechanism", "variable_mechanism"),
+        (factor, variable),
+        choices,
+        by_name or (FAMILIES, FAMILIES),
+        strict=True,
+    ):
+        asked = auto if name == AUTO else (family_named(name),)
+        if any(family not in known for family in asked):
+            made = " or ".join(family.name for family in known)
+            raise InvalidInputError(
+                f"The '{side}' parameter must be {made} for this solver. Got {name!r} instead."
+            )
+        each.append(asked)
+    return tuple(itertools.product(each[0], each[1]))
 
 
 def _check_device(device: str, solver: str) -> None:

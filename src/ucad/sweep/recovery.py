@@ -27,17 +27,15 @@ from ucad.metrics import (
     mean_correlation,
     rotated_controls,
 )
+from ucad.scm.families import FAMILIES, family_named
 from ucad.simulate import SETTINGS, SIZES, Problem, Variation, paper_problem
 from ucad.solvers import FitResult
-from ucad.solvers.choose import MechanismChoice, SolverName, SolveSettings, solve
-from ucad.solvers.search import Mechanisms, SearchConfig, score_structure
+from ucad.solvers.registry import AUTO, SolveSettings, solve
+from ucad.solvers.search import oracle_score
 
 __all__ = ["SOLVERS", "MetricSet", "RecoveryTask", "canonical", "not_identifiable", "recover"]
 
-SOLVERS = tuple(
-    name.value
-    for name in (SolverName.SEARCH, SolverName.AUTO, SolverName.GRADIENT, SolverName.PAPER)
-)
+SOLVERS = ("search", AUTO, "gradient", "gradient-paper")
 """Those that solve the paper's problems; the others are for dense layers."""
 
 COLLINEAR = 0.99
@@ -79,7 +77,7 @@ class RecoveryTask:
     setting: str
     size: str
     seed: int
-    solver: str = SolverName.SEARCH.value
+    solver: str = "search"
     mechanisms: str = "true"
     extra_factors: int = 0
     n_samples: int = 10_000
@@ -95,7 +93,7 @@ class RecoveryTask:
             "setting": list(SETTINGS),
             "size": list(SIZES),
             "solver": list(SOLVERS),
-            "mechanisms": ["true", *map(str, MechanismChoice)],
+            "mechanisms": ["true", AUTO, *(family.name for family in FAMILIES)],
             "metrics": [str(name) for name in MetricSet],
         }
         for name, known in choices.items():
@@ -134,10 +132,10 @@ class RecoveryTask:
             return self.mechanisms, self.mechanisms
         chosen = SETTINGS[self.setting]
         F_Z, F_X = (
-            MechanismChoice.LINEAR if linear else MechanismChoice.MLP
+            "linear" if linear else "mlp"
             for linear in (chosen.linear_factors, chosen.linear_variables)
         )
-        return str(F_Z), str(F_X)
+        return F_Z, F_X
 
 
 def canonical(task: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,13 +261,13 @@ def _ceiling(
 ) -> tuple[dict[str, Any], float]:
     """The same refinement from the true graph, and how much higher what was found scores."""
     F_Z, F_X = RecoveryTask(setting=chosen.setting, size=chosen.size, seed=0).kinds
-    config = SearchConfig(factor_mechanism=Mechanisms(F_Z), variable_mechanism=Mechanisms(F_X))
+    families = (family_named(F_Z), family_named(F_X))
 
     def refined(graph: FactorGraph) -> FitResult:
-        return score_structure(problem.train, graph, config=config, validation=problem.validation)
+        return oracle_score(problem.train, graph, families, validation=problem.validation)
 
     ceiling = refined(problem.scm.graph)
-    is_scored = chosen.solver == SolverName.SEARCH and chosen.mechanisms == "true"
+    is_scored = chosen.solver == "search" and chosen.mechanisms == "true"
     scored = found if is_scored else refined(found.scm.graph)
     gap = float(scored.history[-1]["score"]) - float(ceiling.history[-1]["score"])
     figures = {**_figures(problem, ceiling), "validation_nll": ceiling.validation_nll}

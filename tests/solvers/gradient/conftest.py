@@ -8,7 +8,7 @@ from ucad.solvers.gradient import (
     ConstraintSettings,
     GradientConfig,
     ModelSettings,
-    RestartSettings,
+    ReplaceSettings,
     TrainingSettings,
 )
 from ucad.solvers.gradient.candidates import Learner
@@ -33,7 +33,7 @@ def config() -> GradientConfig:
     return GradientConfig(
         constraints=ConstraintSettings(sparsity_tolerance=0.3),
         training=training,
-        restarts=RestartSettings(rounds=0),
+        replace_factor=ReplaceSettings(rounds=0),
     )
 
 

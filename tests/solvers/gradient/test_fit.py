@@ -3,14 +3,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from tests.solvers.gradient.conftest import with_training
+from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient import (
     ConstraintSettings,
     MechanismKind,
     ModelSettings,
-    RestartSettings,
+    ReplaceSettings,
     Sampling,
     fast,
     fit_gradient,
@@ -19,6 +22,7 @@ from ucad.solvers.gradient import (
 )
 from ucad.solvers.gradient.candidates import settle
 from ucad.solvers.gradient.learner import make_learner
+from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
 from ucad.solvers.gradient.warm_start import parameters_of
 from ucad.solvers.prior import PriorKnowledge
 
@@ -41,7 +45,7 @@ def matched_correlation(problem, scm) -> float:
 @pytest.mark.slow
 def test_a_small_layered_problem_is_recovered(layered):
     config = with_training(fast(16), n_seeds=6, epochs=120, penalty_growths=(1.06,))
-    result = fit(layered, replace(config, restarts=RestartSettings(rounds=0)))
+    result = fit(layered, replace(config, replace_factor=ReplaceSettings(rounds=0)))
     assert result.status.feasible, str(result.status)
     assert matched_correlation(layered, result.scm) > 0.98
     assert result.history[0]["epoch"] == 10
@@ -94,7 +98,7 @@ def test_ctrl_c_ends_the_fit_with_a_model(problem, config):
     assert np.isfinite(result.validation_nll)
 
 
-def test_a_fit_goes_on_from_its_checkpoint_to_the_same_model(problem, config, tmp_path):
+def test_a_fit_is_resumed_from_its_checkpoint_to_the_same_model(problem, config, tmp_path):
     path = tmp_path / "state.safetensors"
     whole = fit(problem, config)
     stopped = fit(problem, config, progress=stop_at(8), checkpoint=path)
@@ -106,8 +110,66 @@ def test_a_fit_goes_on_from_its_checkpoint_to_the_same_model(problem, config, tm
     first = fit(problem, config, checkpoint=path)
     again = fit(problem, config, checkpoint=path)  # finds the run finished
     assert whole.validation_nll == first.validation_nll == again.validation_nll
-    with pytest.raises(InvalidInputError, match="another fit"):
-        fit(problem, with_training(config, epochs=13), checkpoint=path)
+    other = fit(problem, with_training(config, epochs=13), checkpoint=path)
+    assert any("other settings" in note for note in other.status.notes)
+    assert (tmp_path / "state.safetensors.stale").exists()
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), n_samples=st.integers(1, 9), n_variables=st.integers(2, 5))
+def test_tiny_random_arrays_are_fitted_without_a_crash(seed, n_samples, n_variables):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_samples, n_variables)) * 10.0 ** rng.integers(-9, 9)
+    x = [x, np.round(x), np.sign(x), x[:, [0] * n_variables]][seed % 4]
+    clamped = (rng.random(x.shape) < 0.3) & (seed % 5 > 1)
+    try:
+        data = InterventionalData.from_arrays(x, clamped)
+    except InvalidInputError:
+        assume(False)  # constant, or never free
+    linear, mlp = MechanismKind.LINEAR, MechanismKind.MLP
+    factor, variable = (linear if rng.random() < 0.5 else mlp for _ in range(2))
+    model = ModelSettings(factor_mechanism=factor, variable_mechanism=variable, hidden=3)
+    quick = with_training(fast(n_variables, model), n_seeds=1, epochs=8, evaluate_every=4)
+    few = replace(quick.replace_factor, rounds=1, epochs=4)
+    n_factors = int(rng.integers(1, n_variables))
+    config = replace(quick, refit=replace(quick.refit, steps=10), replace_factor=few)
+    found = fit_gradient(data.standardised(), n_factors, config=config, seed=seed)
+    assert np.isfinite(found.validation_nll)
+    assert torch.isfinite(found.scm.state_map(data.standardised().x)).all()
+
+
+def test_data_too_few_to_part_with_are_their_own_validation(problem, config):
+    two = problem.train.select(np.array([0, 1]))
+    notes = fit_gradient(two, 1, config=with_training(config, epochs=2)).status.notes
+    assert any("Too few samples to keep some for validation" in note for note in notes)
+
+
+def test_a_budget_that_ends_gives_the_best_model_so_far_and_says_so(problem, config):
+    endless = with_training(config, epochs=1_000_000, patience=1_000_000)
+    result = fit(problem, endless, max_seconds=0.5)
+    assert result.status.reason == "The budget of 0.5 s ended."
+    assert not result.status.converged
+    assert not result.status.interrupted
+    assert any("max_seconds" in advice for advice in result.status.advice)
+    assert np.isfinite(result.validation_nll)
+    assert result.seconds < 10
+
+
+def test_a_budget_that_suffices_changes_nothing(problem, config):
+    free, limited = (fit(problem, config, max_seconds=seconds) for seconds in (None, 600.0))
+    assert free.validation_nll == limited.validation_nll
+    assert free.status == limited.status
+
+
+def test_a_fit_that_ran_out_of_time_is_resumed_to_the_same_model(problem, config, tmp_path):
+    path = tmp_path / "state.safetensors"
+    config = with_training(config, epochs=80)
+    whole = fit(problem, config)
+    short = fit(problem, config, checkpoint=path, max_seconds=0.05)
+    assert not short.status.converged
+    resumed = fit(problem, config, checkpoint=path)
+    assert resumed.validation_nll == whole.validation_nll
+    assert resumed.history == whole.history
 
 
 def test_prior_knowledge_is_kept_to(problem, config):
@@ -137,14 +199,12 @@ def test_prior_knowledge_about_another_number_of_factors_is_refused(problem, con
 def test_linear_mechanisms_of_many_variables_are_trained_without_moments(
     problem, config, monkeypatch
 ):
-    monkeypatch.setattr("ucad.solvers.gradient.moment_objective.MOST_MOMENT_BYTES", 8 * 15 * 16**2)
-    config = replace(with_training(config, epochs=4), restarts=RestartSettings(rounds=1))
+    monkeypatch.setattr("ucad.solvers.gradient.moment_objective.MAX_MOMENT_BYTES", 8 * 15 * 16**2)
+    config = with_training(config, epochs=4)
     learner = make_learner(problem.train, problem.validation, 3, config)
-    assert learner.moments is None
+    assert isinstance(learner.problem.objective, MinibatchObjective)
     assert learner.problem.sampling is Sampling.EXCLUSIVE
-    result = fit(problem, config)
-    assert np.isfinite(result.validation_nll)
-    assert any("No restarts" in note for note in result.status.notes)
+    assert np.isfinite(fit(problem, config).validation_nll)
 
 
 def test_the_papers_choice_is_the_lowest_nll_among_runs_feasible_in_training(problem, config):
@@ -207,7 +267,7 @@ def test_the_papers_preset_has_the_papers_grid():
     assert len(training.grid(seed=0)) == 30
     assert max(training.learning_rates) == 2e-3
     assert paper().constraints.sparsity_tolerance == 0.2
-    assert paper().restarts.rounds == 0
+    assert paper().replace_factor.rounds == 0
 
 
 def test_an_unknown_preset_is_refused_with_a_suggestion():

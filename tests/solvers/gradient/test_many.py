@@ -90,7 +90,9 @@ def test_a_data_set_may_lose_all_its_configurations(stacked, model):
 
 def test_one_data_set_is_fitted_as_by_fit_gradient(splits):
     config = fast(16)
-    config = replace(config, training=replace(config.training, epochs=40, warm_up_epochs=(10,)))
+    training = replace(config.training, epochs=40, warm_up_epochs=(10,), n_seeds=2)
+    few = replace(config.replace_factor, rounds=1, epochs=20)
+    config = replace(config, training=training, replace_factor=few)
     alone = fit_gradient(splits[0].train, 3, config=config, validation=splits[0].validation, seed=7)
     (together,) = fit_gradients(splits[:1], 3, config=config, seeds=[7])
     assert together.validation_nll == alone.validation_nll
@@ -102,7 +104,9 @@ def test_a_resumed_fit_of_many_ends_the_same(splits, tmp_path):
 
     def fit(epochs, checkpoint):
         training = replace(config.training, epochs=epochs, n_seeds=2, warm_up_epochs=(5,))
-        own = replace(config, training=training, restarts=replace(config.restarts, rounds=0))
+        own = replace(
+            config, training=training, replace_factor=replace(config.replace_factor, rounds=0)
+        )
         return fit_gradients(splits[:2], 3, config=own, seeds=[1, 2], checkpoint=checkpoint)
 
     whole = fit(30, None)
@@ -113,7 +117,9 @@ def test_a_resumed_fit_of_many_ends_the_same(splits, tmp_path):
             raise KeyboardInterrupt
 
     training = replace(config.training, epochs=30, n_seeds=2, warm_up_epochs=(5,))
-    own = replace(config, training=training, restarts=replace(config.restarts, rounds=0))
+    own = replace(
+        config, training=training, replace_factor=replace(config.replace_factor, rounds=0)
+    )
     stopped = fit_gradients(
         splits[:2], 3, config=own, seeds=[1, 2], checkpoint=path, progress=stop_once
     )

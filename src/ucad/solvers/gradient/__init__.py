@@ -10,8 +10,7 @@ from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings
 from ucad.solvers.gradient.presets import GradientConfig, Preset, fast, paper, preset
 from ucad.solvers.gradient.problem import ConstraintSettings
 from ucad.solvers.gradient.relaxed_graph import Edge, Sampling, TemperatureSchedule
-from ucad.solvers.gradient.restarts import RestartSettings
-from ucad.solvers.gradient.simplify import SimplifySettings
+from ucad.solvers.gradient.replace_factor import ReplaceSettings
 
 __all__ = [
     "ConstraintSettings",
@@ -23,9 +22,8 @@ __all__ = [
     "ModelSettings",
     "Preset",
     "RefitSettings",
-    "RestartSettings",
+    "ReplaceSettings",
     "Sampling",
-    "SimplifySettings",
     "TemperatureSchedule",
     "TrainingSettings",
     "fast",

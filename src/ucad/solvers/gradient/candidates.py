@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM
+from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.discretise import (
     DiscreteGraph,
     RefitSettings,
@@ -40,12 +41,8 @@ class Learner:
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted on a fixed graph.
         tie: models whose NLL differs by less are equally likely, and the sparser one is taken.
-        moments: masked second moments of the training data, of (x, 1), or of polynomials of x too
-            where F_Z is nonlinear; none where they would take too much memory.
-        may_cause: entry [i, j] says whether a restarted factor may lead from i to j; none where
-            there are no restarts.
-        variable_names: one a variable.
-        validation_share: of the validation data in all data.
+        variable_names: one per variable.
+        validation_share: share of the validation data in all data.
     """
 
     problem: RelaxedProblem
@@ -54,8 +51,6 @@ class Learner:
     training: TrainingSettings
     refit: RefitSettings
     tie: float
-    moments: Float[Tensor, "variables features features"] | None
-    may_cause: Bool[Tensor, "causes effects"] | None
     variable_names: tuple[str, ...]
     validation_share: float
 
@@ -65,13 +60,13 @@ class Candidates:
     """Models that could be handed out.
 
     Attributes:
-        parameters: refitted, one row a model.
-        graphs: the DAG of each.
-        residual_variance: of each variable, on the training data.
-        nll: on the validation data.
-        pooled_nll: on training and validation data together.
-        violations: constraints that the DAG misses, by how much.
-        variable_names: one a variable.
+        parameters: the refitted parameters, one row per model.
+        graphs: the DAG of each model.
+        residual_variance: mean squared residual of each variable on the training data.
+        nll: NLL per free entry on the validation data.
+        pooled_nll: NLL per free entry on training and validation data together.
+        violations: by how much the DAG violates each constraint that it does not meet.
+        variable_names: one per variable.
     """
 
     parameters: Parameters
@@ -95,8 +90,9 @@ class Candidates:
     def best_trained(self, violation: Float[Tensor, " configurations"]) -> int:
         """The paper's choice: lowest NLL among the runs whose relaxed graph was feasible.
 
-        `violation` is what each run missed in training. The argmax graph of a feasible run may
-        still miss a constraint a little, the tolerance on sparsity say; that is reported.
+        `violation` is the sum of what each run violated in training. The argmax graph of a feasible
+        run may still violate a constraint a little, such as the bound on sparsity; the status
+        says so.
         """
         missed = violation.tolist()
         figures = [
@@ -150,7 +146,9 @@ class Candidates:
         return tuple(texts)
 
 
-def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
+def settle(
+    learner: Learner, parameters: Parameters, seed: int, budget: Budget | None = None
+) -> Candidates:
     """Makes finished models of relaxed ones: discretise, refit, judge."""
     problem = learner.problem
     logits = problem.logits(parameters)
@@ -159,7 +157,7 @@ def settle(learner: Learner, parameters: Parameters, seed: int) -> Candidates:
     graphs = discretise(logits, learner.training.confidence, layer_of, required)
     graph = relaxed(graphs, like=logits)
     generator = torch.Generator(device=logits.device).manual_seed(seed)
-    fitted = refit(parameters, graph, problem.objective, learner.refit, generator)
+    fitted = refit(parameters, graph, problem.objective, learner.refit, generator, budget)
     with torch.no_grad():
         variance = problem.objective.residual_variance(fitted, graph)
         held_out = learner.validation.residual_variance(fitted, graph)

@@ -43,7 +43,7 @@ def cooper_epoch(
     settings: TrainingSettings,
     generator: torch.Generator,
 ) -> Float[Tensor, " active"]:
-    """One epoch of Cooper's alternating primal-dual updates for every group of configurations."""
+    """Takes one epoch of Cooper's alternating updates for every group of configurations."""
     noise = draw_noise(state, layout, settings, generator)
     temperature = settings.temperature.at(state.epoch)
     batches = [problem.objective.draw(generator) for _ in range(settings.steps_per_epoch)]

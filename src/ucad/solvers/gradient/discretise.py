@@ -14,6 +14,7 @@ from ucad._types import BooleanMatrix, LayerOf, VariablesByFactors
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph, boolean_product
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
+from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.lagrangian import Adam
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.objective import Objective, best_children
@@ -22,6 +23,11 @@ from ucad.solvers.gradient.relaxed_graph import EdgeLogits, RelaxedGraph
 from ucad.solvers.gradient.state import Layout
 
 __all__ = ["DiscreteGraph", "RefitSettings", "discretise", "make_scm", "refit"]
+
+
+MIN_REFIT_STEPS = 30
+"""Steps of a refit even if the time of the fit is over: a tenth of the usual number, so that the
+mechanisms are not left as they were on a relaxed graph."""
 
 
 class DiscreteGraph(NamedTuple):
@@ -37,8 +43,8 @@ class RefitSettings:
     """How mechanisms are fitted on a fixed graph.
 
     Attributes:
-        steps: Adam steps.
-        learning_rate: at the start; it falls linearly to a hundredth.
+        steps: number of Adam steps.
+        learning_rate: learning rate at the start; it falls linearly to a hundredth.
     """
 
     steps: int = 300
@@ -64,7 +70,7 @@ def discretise(
     As long as there is a cycle, the least probable edge among those between variables and factors
     on cycles is removed; with layers, among those from a layer to itself or to an earlier one.
     Required edges go last: only if no other is left on a cycle.
-    O(n m) a removal, and there are rarely any.
+    O(n m) per removal, and there are rarely any.
     """
     Q, R = (part.cpu().numpy() for part in discrete_edges(logits, confidence))
     probable = [part.cpu().numpy() for part in expected_graph(logits)]
@@ -82,11 +88,12 @@ def refit(
     objective: Objective,
     settings: RefitSettings,
     generator: torch.Generator,
+    budget: Budget | None = None,
 ) -> Parameters:
     """Fits the mechanisms of every configuration on its own fixed graph, all at once.
 
     Adam on the NLL; before and after it, a linear F_X is set to its least squares and the scale of
-    every variable to that of its residuals.
+    every variable to that of its residuals. If time is over, a few steps must do.
     """
     start = {name: value.detach() for name, value in parameters.items() if name != "logits"}
     start = _exact_parts(start, graph, objective)
@@ -96,6 +103,8 @@ def refit(
     fitted = dict(zip(start, leaves, strict=True))
     adam = Adam.start(values)
     for step in range(settings.steps):
+        if step >= MIN_REFIT_STEPS and budget is not None and budget.is_over:
+            break
         nll = objective.nll(fitted, graph, objective.draw(generator))
         gradients = torch.autograd.grad(nll.sum(), leaves)
         gradient = torch.cat([one.flatten(1) for one in gradients], dim=1).nan_to_num()

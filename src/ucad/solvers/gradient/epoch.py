@@ -1,4 +1,4 @@
-"""One epoch of primal-dual steps for all configurations, and the settings it goes by."""
+"""One epoch of primal-dual steps for all configurations, and its settings."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ucad.solvers.gradient.relaxed_graph import Sampling, TemperatureSchedule, g
 from ucad.solvers.gradient.state import Best, Layout, TrainingState
 
 __all__ = [
+    "SEED_STRIDE",
     "Configuration",
     "Driver",
     "Epoch",
@@ -29,6 +30,11 @@ __all__ = [
     "draw_noise",
     "initial_state",
 ]
+
+
+SEED_STRIDE = 1_000_003
+"""Distance between the seeds of the starting points of two consecutive fits: a prime far above the
+number of starts of one fit, so that no two fits share one."""
 
 
 class Feasibility(Enum):
@@ -59,22 +65,22 @@ class TrainingSettings:
     """How the constrained problem is solved. The grid is rates × growths × warm-ups × seeds.
 
     Attributes:
-        learning_rates: of the primal Adam.
+        learning_rates: learning rates of the primal Adam.
         penalty_growths: factor per epoch on the penalty of a violated constraint.
         warm_up_epochs: epochs in which only the likelihood counts.
         n_seeds: starting points for each combination of the above.
-        dual_rate_share: the dual rate as a share of the primal one.
+        dual_rate_share: the dual learning rate as a share of the primal one.
         initial_penalty: ρ_c at the start, above 0.
-        epochs: at most so many.
+        epochs: largest number of epochs.
         steps_per_epoch: Adam steps between two growths of the penalty.
-        batch_size: samples a step, where minibatches are used.
+        batch_size: samples per step, where minibatches are used.
         patience: epochs without a better feasible snapshot before a configuration leaves.
-        least_gain: a validation NLL lower by less does not renew patience.
+        min_gain: a validation NLL that is lower by less does not renew patience.
         evaluate_every: epochs between two looks at the validation data.
         sampling: how graphs are drawn.
-        temperature: of the Gumbel-softmax.
+        temperature: temperature of the Gumbel-softmax.
         feasibility: which graph must meet the constraints.
-        slack: a constraint that is missed by no more counts as met.
+        slack: a constraint that is violated by no more than this counts as met.
         confidence: an edge exists if its total probability is above this.
         driver: who takes the steps.
     """
@@ -89,7 +95,7 @@ class TrainingSettings:
     steps_per_epoch: int = 4
     batch_size: int = 512
     patience: int = 100
-    least_gain: float = 0.0
+    min_gain: float = 0.0
     evaluate_every: int = 10
     sampling: Sampling = Sampling.SOFT
     temperature: TemperatureSchedule = field(default_factory=TemperatureSchedule)
@@ -99,9 +105,8 @@ class TrainingSettings:
     driver: Driver = Driver.BATCHED
 
     def __post_init__(self) -> None:
-        for name in ("n_seeds", "initial_penalty", "epochs", "steps_per_epoch", "batch_size"):
-            _require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
-        for name in ("evaluate_every", "patience"):
+        positive = ("n_seeds", "initial_penalty", "epochs", "steps_per_epoch", "batch_size")
+        for name in (*positive, "evaluate_every", "patience", "dual_rate_share"):
             _require(getattr(self, name) > 0, name, "above 0", getattr(self, name))
         for name in ("learning_rates", "penalty_growths", "warm_up_epochs"):
             _require(len(getattr(self, name)) > 0, name, "not empty", getattr(self, name))
@@ -109,16 +114,15 @@ class TrainingSettings:
             _require(rate > 0, "learning_rates", "above 0", rate)
         for growth in self.penalty_growths:
             _require(growth >= 1, "penalty_growths", "at least 1", growth)
-        for name in ("least_gain", "slack"):
+        for name in ("min_gain", "slack"):
             _require(getattr(self, name) >= 0, name, "at least 0", getattr(self, name))
         for epochs in self.warm_up_epochs:
             _require(epochs >= 0, "warm_up_epochs", "at least 0", epochs)
         _require(0 < self.confidence < 1, "confidence", "between 0 and 1", self.confidence)
-        _require(self.dual_rate_share > 0, "dual_rate_share", "above 0", self.dual_rate_share)
 
     def grid(self, seed: int) -> tuple[Configuration, ...]:
-        """All configurations; the seeds of the starting points follow from one seed."""
-        seeds = [seed * 1_000_003 + s for s in range(self.n_seeds)]
+        """Returns all configurations; the seeds of the starting points follow from one seed."""
+        seeds = [seed * SEED_STRIDE + s for s in range(self.n_seeds)]
         return tuple(
             Configuration(*one)
             for one in itertools.product(
@@ -141,7 +145,7 @@ def initial_state(
     settings: TrainingSettings,
     generator: torch.Generator,
 ) -> TrainingState:
-    """The state before the first epoch."""
+    """Returns the state before the first epoch."""
     values = layout.flatten(start)
 
     def column(name: str) -> Float[Tensor, " configurations"]:
@@ -171,7 +175,7 @@ def batched_epoch(
     settings: TrainingSettings,
     generator: torch.Generator,
 ) -> Float[Tensor, " active"]:
-    """One epoch of alternating dual and primal steps with our own Lagrangian."""
+    """Takes one epoch of alternating dual and primal steps with our own Lagrangian."""
     noise = draw_noise(state, layout, settings, generator)
     temperature = settings.temperature.at(state.epoch)
     constrained = (state.epoch >= state.warm_up).to(state.values)

@@ -1,7 +1,7 @@
 """An augmented Lagrangian for K problems at once, each with its own rates, and its Adam.
 
 The same updates as Cooper's alternating primal-dual optimiser on an augmented Lagrangian with
-inequality constraints, whose multipliers cannot carry a learning rate a problem.
+inequality constraints, whose multipliers cannot have a learning rate for each problem.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AugmentedLagrangian:
 
     In each step: `ascend` with v(x_t), then descend on the Lagrangian with the new λ. Cooper takes
     the primal step first and then evaluates v again at x_{t+1}; that is the same sequence if the
-    first `ascend` is left out, and it evaluates v once a step. Likewise `grow` at the end of an
+    first `ascend` is left out, and it evaluates v once per step. Likewise `grow` at the end of an
     epoch is `grow` at the start of the next one.
 
     Attributes:
@@ -60,7 +60,7 @@ class AugmentedLagrangian:
     def grow(
         self, violations: Constraints, growth: PerConfiguration, tolerance: float = GROWTH_TOLERANCE
     ) -> AugmentedLagrangian:
-        """ρ_c ← γ ρ_c where a constraint is violated by more than the tolerance; once an epoch."""
+        """ρ_c ← γ ρ_c where a constraint is violated by more than the tolerance; once per epoch."""
         grown = self.penalty_coefficient * growth[:, None]
         violated = violations > tolerance
         return AugmentedLagrangian(
@@ -70,7 +70,7 @@ class AugmentedLagrangian:
 
 @dataclass(frozen=True, eq=False)
 class Adam:
-    """Adam (Kingma and Ba) on one flat vector a configuration, with a rate and a clock for each.
+    """Adam (Kingma and Ba) on one flat vector per configuration, each with its own rate and clock.
 
     Attributes:
         mean: running mean of the gradient.

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from jaxtyping import Bool
-from torch import Tensor
 
 from ucad.data import InterventionalData
 from ucad.solvers.gradient.candidates import Learner
 from ucad.solvers.gradient.mechanisms import ModelSettings
 from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
-from ucad.solvers.gradient.moment_objective import (
-    MomentObjective,
-    masked_moments,
-    moments_fit_in_memory,
-)
+from ucad.solvers.gradient.moment_objective import MomentObjective, moments_fit_in_memory
 from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.presets import GradientConfig
 from ucad.solvers.gradient.problem import Constraints, RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import Sampling, possible_edges
-from ucad.solvers.search import Mechanisms, SearchConfig
-from ucad.solvers.search.causes import find_causes
 
 __all__ = ["make_learner", "make_objective"]
-
-DEGREE = 5
-"""Of the polynomials in which a nonlinear F_Z is looked for before it is trained."""
 
 
 def make_learner(
@@ -46,8 +34,6 @@ def make_learner(
     )
     constraints = Constraints(config.constraints, layer_of)
     problem = RelaxedProblem(train_objective, constraints, possible, _sampling(config, data))
-    moments = _moments(data, train_objective)
-    restarts = config.restarts.rounds > 0 and moments is not None
     return Learner(
         problem,
         validation_objective,
@@ -55,8 +41,6 @@ def make_learner(
         config.training,
         config.refit,
         config.tie,
-        moments,
-        _may_cause(data, config.model).to(device) if restarts else None,
         data.variable_names,
         validation.n_samples / (data.n_samples + validation.n_samples),
     )
@@ -75,40 +59,11 @@ def make_objective(
     return MinibatchObjective.from_data(data, settings.variance_floor, batch_size, device)
 
 
-def _moments(data: InterventionalData, objective: Objective) -> Tensor | None:
-    """The moments restarts need: those of the objective, if it has any, or made here.
-
-    Where F_Z may be nonlinear, of polynomials too: an even function of a parent does not show in
-    correlations.
-    """
-    if isinstance(objective, MomentObjective):
-        return objective.moments
-    for degree in (DEGREE, 1):
-        if moments_fit_in_memory(data.n_variables, degree):
-            return masked_moments(data, degree).to(objective.free_share.device)
-    return None
-
-
-def _may_cause(data: InterventionalData, model: ModelSettings) -> Bool[Tensor, "causes effects"]:
-    """Who may cause whom, by layers, interventions and an order: the first step of the search.
-
-    Without it, a new factor takes one of its children for a parent of the others. Where mechanisms
-    are nonlinear and there are no layers, only known descendants are ruled out: weak nonlinear
-    effects need not show in the samples of one clamp.
-    """
-    linear, mlp = Mechanisms.LINEAR, Mechanisms.MLP
-    config = SearchConfig(factor_mechanism=linear if model.is_linear else mlp)
-    settings = config.settings(data.n_samples, seed=0)
-    causes, *_ = find_causes(data, settings, config.screening, config.ordering, seed=0)
-    if model.is_linear or data.layer_of is not None:
-        return torch.from_numpy(causes.may_cause)
-    return torch.from_numpy(~causes.ancestors.T & ~np.eye(data.n_variables, dtype=bool))
-
-
 def _sampling(config: GradientConfig, data: InterventionalData) -> Sampling:
-    """As asked for; but only moments can leave a variable out of its own prediction.
+    """Returns the sampling that was asked for, unless it needs moments and there are none.
 
-    Where soft samples meet minibatches, the samples have to do it.
+    Only moments can leave a variable out of its own prediction; where soft samples meet
+    minibatches, the samples have to do it.
     """
     sampling = config.training.sampling
     from_moments = config.model.is_linear and moments_fit_in_memory(data.n_variables)

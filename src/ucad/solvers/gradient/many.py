@@ -13,12 +13,12 @@ import torch
 from ucad._types import Progress
 from ucad.data import InterventionalData, Split
 from ucad.errors import InvalidInputError
-from ucad.solvers.gradient.fit import fingerprint, finish, starting_points
+from ucad.solvers.gradient.fit import finish, identity_of, starting_points
 from ucad.solvers.gradient.learner import make_learner
 from ucad.solvers.gradient.moment_objective import MomentObjective, StackedMoments
 from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.presets import GradientConfig, fast
-from ucad.solvers.gradient.state import Run
+from ucad.solvers.gradient.run import Checkpoint, Run
 from ucad.solvers.gradient.training import Trained, train
 from ucad.solvers.status import FitResult
 
@@ -42,12 +42,12 @@ def fit_gradients(  # noqa: PLR0913  (the entry point: everything a user may say
 
     Args:
         splits: the data sets, each with its training and validation part.
-        n_factors: of every model.
+        n_factors: number of factors of every model.
         config: the settings; `fast(n_variables)` if not given.
-        seeds: one a data set.
+        seeds: one random seed per data set.
         device: where to train.
-        progress: told how far training is.
-        checkpoint: a file to keep the state of training in, and to go on from if it exists.
+        progress: called with how far training is.
+        checkpoint: a file that keeps the state of training, and from which it is resumed.
     """
     started = time.monotonic()
     _check(splits, seeds)
@@ -59,10 +59,11 @@ def fit_gradients(  # noqa: PLR0913  (the entry point: everything a user may say
         starting_points(learner, config, n_factors, seed)
         for learner, seed in zip(learners, seeds, strict=True)
     ]
-    identity = "".join(
-        fingerprint(split.train, n_factors, config, seed)
-        for split, seed in zip(splits, seeds, strict=True)
-    )
+    kept = None
+    if checkpoint is not None:
+        parts = [part for split in splits for part in (split.train, split.validation)]
+        identity = identity_of(parts, n_factors, config, seeds[0])
+        kept = Checkpoint(checkpoint, {**identity, "seeds": repr(list(seeds))})
     starts, grids = zip(*drawn, strict=True)
     sizes = tuple(len(grid) for grid in grids)
     objective = _stacked([learner.problem.objective for learner in learners], sizes)
@@ -72,7 +73,7 @@ def fit_gradients(  # noqa: PLR0913  (the entry point: everything a user may say
         {name: torch.cat([start[name] for start in starts]) for name in starts[0]},
         tuple(one for grid in grids for one in grid),
         config.training,
-        Run(seeds[0], progress, "training", checkpoint, identity),
+        Run(seeds[0], progress, checkpoint=kept),
     )
     each = zip(learners, _apart(trained, sizes), splits, seeds, strict=True)
     results = []
@@ -94,7 +95,7 @@ def _stacked(parts: list[Objective], sizes: tuple[int, ...]) -> StackedMoments:
 
 
 def _apart(trained: Trained, sizes: tuple[int, ...]) -> Iterator[Trained]:
-    """What training has to say about each data set."""
+    """Yields the part of the result that belongs to each data set."""
     rows = torch.split(torch.arange(len(trained.nll)), list(sizes))
     for own in rows:
         yield trained._replace(

@@ -29,6 +29,11 @@ Parameters: TypeAlias = dict[str, Tensor]
 `log_variance`. A mechanism is linear if it has a `weight`, an MLP if it has `w1`, `b1` and `w2`."""
 
 
+SMALLEST_VARIANCE = 1e-12
+"""Added to the variance of a factor (standardised variables, no unit) before its root is taken: the
+gradient of a root at 0 is infinite."""
+
+
 class MechanismKind(Enum):
     """What F_Z or F_X is made of."""
 
@@ -43,7 +48,7 @@ class ModelSettings:
     Attributes:
         factor_mechanism: what F_Z is.
         variable_mechanism: what F_X is.
-        hidden: hidden units of an MLP, one hidden layer of tanh.
+        hidden: number of hidden units of an MLP, in one layer of tanh.
         variance_floor: added to every variance; noiseless variables have none of their own.
     """
 
@@ -62,7 +67,7 @@ class ModelSettings:
 
     @property
     def is_linear(self) -> bool:
-        """Whether both mechanisms are, so that second moments are all the data there is."""
+        """Whether both mechanisms are linear, so that second moments say all that the data say."""
         kinds = (self.factor_mechanism, self.variable_mechanism)
         return kinds == (MechanismKind.LINEAR, MechanismKind.LINEAR)
 
@@ -100,7 +105,7 @@ def edge_effects(parameters: Parameters, graph: RelaxedGraph) -> EdgeEffects:
     not change if a factor is rescaled.
     """
     to_factors, to_variables = _slopes(parameters, "F_Z").mT, _slopes(parameters, "F_X")
-    scale = (graph.Q * to_factors).square().sum(dim=1, keepdim=True).add(1e-12).sqrt()
+    scale = (graph.Q * to_factors).square().sum(dim=1, keepdim=True).add(SMALLEST_VARIANCE).sqrt()
     return EdgeEffects(to_factors / scale, to_variables * scale)
 
 

@@ -20,7 +20,9 @@ from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
 __all__ = ["MinibatchObjective"]
 
-BLOCK = 2048
+BLOCK_SAMPLES = 2048
+"""Samples per block of a pass over all data: a few MB for some hundred units, so that it fits the
+cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,7 @@ class MinibatchObjective:
         is_free: 1 where a variable is not clamped, 0 where it is.
         free_share: N_j / Σ N.
         variance_floor: added to every variance.
-        batch_size: samples a step.
+        batch_size: samples per step.
     """
 
     x: Float[Tensor, "samples variables"]
@@ -80,7 +82,7 @@ class MinibatchObjective:
     def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
         """The mean squared residual where a variable is not clamped, in blocks of samples."""
         total = torch.zeros_like(parameters["log_variance"])
-        blocks = (torch.split(part, BLOCK) for part in (self.x, self.is_free))
+        blocks = (torch.split(part, BLOCK_SAMPLES) for part in (self.x, self.is_free))
         for x, is_free in zip(*blocks, strict=True):
             z = predict_factors(parameters, graph.Q, x)
             residual = x - predict_variables(parameters, graph.R, z)
@@ -90,7 +92,7 @@ class MinibatchObjective:
     def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
         """Sums over the samples, in blocks."""
         inputs, targets = torch.zeros(()), torch.zeros(())
-        blocks = (torch.split(part, BLOCK) for part in (self.x, self.is_free))
+        blocks = (torch.split(part, BLOCK_SAMPLES) for part in (self.x, self.is_free))
         for x, is_free in zip(*blocks, strict=True):
             z = predict_factors(parameters, graph.Q, x)
             z = torch.nn.functional.pad(z, (0, 1), value=1.0)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from numpy.polynomial.hermite_e import hermeval
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -26,34 +25,28 @@ from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
 __all__ = ["MomentObjective", "StackedMoments", "masked_moments", "moments_fit_in_memory"]
 
-MOST_MOMENT_BYTES = 2**29
-"""Moments of a data set may take half a GiB, so those to train and to validate on take one: up to
-405 variables. Above that, linear mechanisms are trained on minibatches, as networks are."""
+MAX_MOMENT_BYTES = 2**29
+"""Largest size of the moments of one data set, half a GiB: those to train and to validate on then
+take one GiB, which a laptop has to spare, for up to 405 variables. Above that, linear mechanisms
+are trained on minibatches, as networks are."""
 
 TimesMoments: TypeAlias = Callable[[Tensor], Tensor]
+"""From r_j to r_jᵀ S_j, for every variable and configuration."""
 
 
-def moments_fit_in_memory(n_variables: int, degree: int = 1) -> bool:
-    """Whether the n (d n + 1)² numbers of all S_j take no more than `MOST_MOMENT_BYTES`.
+def moments_fit_in_memory(n_variables: int) -> bool:
+    """Returns whether the n (n + 1)² numbers of all S_j take no more than `MAX_MOMENT_BYTES`.
 
-    >>> moments_fit_in_memory(405), moments_fit_in_memory(406), moments_fit_in_memory(195, 3)
-    (True, False, True)
+    >>> moments_fit_in_memory(405), moments_fit_in_memory(406)
+    (True, False)
     """
-    return 8 * n_variables * (degree * n_variables + 1) ** 2 <= MOST_MOMENT_BYTES
+    return 8 * n_variables * (n_variables + 1) ** 2 <= MAX_MOMENT_BYTES
 
 
-def masked_moments(
-    data: InterventionalData, degree: int = 1
-) -> Float[Tensor, "variables features features"]:
-    """Returns S_j of (x, He₂(x), …, He_d(x), 1) for every variable j, in double precision.
-
-    With degree d = 1 these are the moments of (x, 1). The Hermite polynomials of all variables
-    follow one another, of values clipped at ±3. n (d n + 1)² numbers.
-    """
-    within = data.x.clip(-3, 3)
-    powers = [hermeval(within, [0] * d + [1]) for d in range(2, degree + 1)]
+def masked_moments(data: InterventionalData) -> Float[Tensor, "variables features features"]:
+    """Returns S_j of (x, 1) for every variable j, in double precision: n (n + 1)² numbers."""
     ones = np.ones((data.n_samples, 1))
-    features = np.concatenate([data.x, *powers, ones], axis=1, dtype=np.float64)
+    features = np.concatenate([data.x, ones], axis=1, dtype=np.float64)
     moments = np.empty((data.n_variables, features.shape[1], features.shape[1]))
     for j, moment in enumerate(MaskedMoments(features, data.is_intervened)):
         moments[j] = moment.matrix
@@ -69,10 +62,10 @@ class MomentObjective:
     of C is left out: a relaxed graph may make a variable a bit of a parent and a bit of a child of
     one factor, and it must not explain itself ("no self-loop is introduced").
 
-    Cost: O(K n³) a step.
+    Cost: O(K n³) per step.
 
     Attributes:
-        moments: S_j of (x, 1), one matrix a variable.
+        moments: S_j of (x, 1), one matrix per variable.
         free_share: N_j / Σ N.
         variance_floor: added to every variance.
     """
@@ -133,7 +126,7 @@ class StackedMoments:
     of five programs.
 
     Attributes:
-        parts: one objective a data set.
+        parts: one objective per data set.
         sizes: how many configurations each has.
     """
 
@@ -142,7 +135,7 @@ class StackedMoments:
 
     @property
     def variance_floor(self) -> float:
-        """Of the first; all have the same."""
+        """The variance floor of the first; all have the same."""
         return self.parts[0].variance_floor
 
     @cached_property
@@ -152,7 +145,7 @@ class StackedMoments:
         return shares.repeat_interleave(torch.tensor(self.sizes, device=shares.device), dim=0)
 
     def of_rows(self, rows: Int[Tensor, " active"]) -> StackedMoments:
-        """Counts which configurations are left of each data set."""
+        """Counts how many configurations of each data set are left."""
         owner = torch.arange(len(self.parts)).repeat_interleave(torch.tensor(self.sizes))
         left = torch.bincount(owner[rows.cpu()], minlength=len(self.parts))
         return StackedMoments(self.parts, tuple(left.tolist()))
@@ -181,7 +174,7 @@ class StackedMoments:
         return torch.cat(products, dim=1)
 
     def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
-        """Those of every data set, one after the other."""
+        """The factor moments of every data set, one after the other."""
         sizes = list(self.sizes)
         names, values = zip(*parameters.items(), strict=True)
         own_values = zip(*(torch.split(value, sizes) for value in values), strict=True)

@@ -26,6 +26,14 @@ __all__ = [
 PerVariable: TypeAlias = Float[Tensor, "configurations variables"]
 PerConfiguration: TypeAlias = Float[Tensor, " configurations"]
 FreeShare: TypeAlias = Float[Tensor, "*configurations variables"]
+"""Share of each variable in all entries that are not clamped; one row for all, or one each."""
+
+RIDGE = 1e-6
+"""Share of its own variance (no unit) that is added to each factor before variables are regressed
+on the factors: it keeps nearly equal factors apart and moves coefficients by a millionth."""
+
+ABSENT_VARIANCE = 1e-12
+"""A factor with a smaller mean square (no unit) counts as absent, and gets a coefficient of 0."""
 
 
 class FactorMoments(NamedTuple):
@@ -86,8 +94,7 @@ def best_children(parameters: Parameters, graph: RelaxedGraph, objective: Object
     edges = torch.nn.functional.pad(graph.R, (0, 1), value=1.0)
     inputs = moments.inputs * edges[..., :, None] * edges[..., None, :]
     spread = inputs.diagonal(dim1=2, dim2=3)
-    # A little of each factor's own variance keeps duplicates apart; absent ones get a one.
-    ridge = torch.diag_embed(1e-6 * spread + (spread <= 1e-12).to(spread))
+    ridge = torch.diag_embed(RIDGE * spread + (spread <= ABSENT_VARIANCE).to(spread))
     system, targets = (inputs + ridge).double(), (moments.targets * edges).double()
     solved: Tensor = torch.linalg.solve(system, targets).to(spread)
     return {**parameters, "F_X.weight": solved[..., :-1], "F_X.bias": solved[..., -1]}

@@ -12,13 +12,10 @@ from ucad.solvers.gradient.lagrangian import GROWTH_TOLERANCE
 from ucad.solvers.gradient.mechanisms import ModelSettings
 from ucad.solvers.gradient.problem import ConstraintSettings
 from ucad.solvers.gradient.relaxed_graph import Sampling
-from ucad.solvers.gradient.restarts import RestartSettings
-from ucad.solvers.gradient.simplify import SimplifySettings
+from ucad.solvers.gradient.replace_factor import ReplaceSettings
 from ucad.solvers.prior import PriorKnowledge
 
 __all__ = ["GradientConfig", "Preset", "fast", "paper", "preset"]
-
-SMALL = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +27,7 @@ class GradientConfig:
         constraints: what the graph must meet.
         training: how the constrained problem is solved.
         refit: how mechanisms are fitted once the graph is discrete.
-        restarts: how dead or duplicate factors are started again.
-        simplify: how edges that carry nothing are found; only if both mechanisms are linear.
+        replace_factor: how factors that are stuck are replaced.
         tie: models whose validation NLL differs by less are equally likely; the sparser is taken.
         prior: what is known of the graph beforehand; layers come with the data.
     """
@@ -40,8 +36,7 @@ class GradientConfig:
     constraints: ConstraintSettings = field(default_factory=ConstraintSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     refit: RefitSettings = field(default_factory=RefitSettings)
-    restarts: RestartSettings = field(default_factory=RestartSettings)
-    simplify: SimplifySettings = field(default_factory=SimplifySettings)
+    replace_factor: ReplaceSettings = field(default_factory=ReplaceSettings)
     tie: float = 5e-4
     prior: PriorKnowledge | None = None
 
@@ -69,12 +64,11 @@ def preset(name: str, n_variables: int, model: ModelSettings | None = None) -> G
 
 
 def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig:
-    """Few, large steps from several starts, then restarts of the factors that came to nothing.
+    """Few, large steps from several starts, then other factors for those that came to nothing.
 
     Every factor needs two edges, a density of 2 / n; the tolerance leaves 0.15 beyond that. Much
     more, and the constraint no longer works against edges that spoil anchors; the paper's 0.2
-    excludes some of its own graphs of 16 variables. Two rounds of restarts in vain exhaust the
-    proposals for a small problem.
+    excludes some of its own graphs of 16 variables.
     """
     model = ModelSettings() if model is None else model
     return GradientConfig(
@@ -82,9 +76,6 @@ def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig
         constraints=ConstraintSettings(sparsity_tolerance=min(1.0, 0.15 + 2 / n_variables)),
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
         refit=RefitSettings(steps=300 if model.is_linear else 600),
-        restarts=RestartSettings(
-            patience=2 if n_variables <= SMALL else 4, min_gain=0.02 if model.is_linear else 0.001
-        ),
     )
 
 
@@ -93,10 +84,10 @@ def paper(model: ModelSettings | None = None) -> GradientConfig:
 
     An epoch has 16 steps, as many as there are batches of 512 in 8,000 samples; with linear
     mechanisms each step sees all of them, through their moments. Two things the paper does not
-    say are ours. A constraint counts as met if it is missed by at most 1e-4, where Cooper stops to
-    raise penalties: active constraints keep swinging about zero (the paper's own network model has
-    a DAG violation of 1.8e-6). And patience begins anew only if the NLL falls by more than 1e-3:
-    smaller gains go on for tens of thousands of epochs.
+    say are ours. A constraint counts as met if it is violated by at most 1e-4, where Cooper
+    stops to raise penalties: active constraints keep swinging about zero (the paper's own network
+    model has a DAG violation of 1.8e-6). And patience begins anew only if the NLL falls by more
+    than 1e-3: smaller gains go on for tens of thousands of epochs.
     """
     return GradientConfig(
         model=ModelSettings() if model is None else model,
@@ -110,14 +101,13 @@ def paper(model: ModelSettings | None = None) -> GradientConfig:
             steps_per_epoch=16,
             batch_size=512,
             patience=2_000,
-            least_gain=1e-3,
+            min_gain=1e-3,
             evaluate_every=50,
             sampling=Sampling.STRAIGHT_THROUGH,
             feasibility=Feasibility.RELAXED,
             slack=GROWTH_TOLERANCE,
             driver=Driver.COOPER,
         ),
-        restarts=RestartSettings(rounds=0),
-        simplify=SimplifySettings(rounds=0),
+        replace_factor=ReplaceSettings(rounds=0),
         tie=0.0,
     )

@@ -40,12 +40,12 @@ class ConstraintSettings:
 
     Attributes:
         acyclicity: the form of C_DAG where variables have no layers.
-        power_iterations: T of the spectral forms; None is two more than there are factors.
-        acyclicity_tolerance: C_DAG ≤ this (the paper's ε).
-        normalise_layers: divide the layered constraint by its total mass.
-        min_anchors: the paper's τ.
-        weigh_anchors: count an anchor by what its edge carries.
-        sparsity_tolerance: the paper's tol_s.
+        power_iterations: T of the spectral forms; two more than there are factors if None.
+        acyclicity_tolerance: upper bound on C_DAG (the paper's ε).
+        normalise_layers: whether the layered constraint is divided by its total mass.
+        min_anchors: anchors that every factor must have (the paper's τ).
+        weigh_anchors: whether an anchor counts by what its edge carries.
+        sparsity_tolerance: upper bound on the share of edges (the paper's tol_s).
     """
 
     acyclicity: Acyclicity = Acyclicity.BIPARTITE_SPECTRAL_RADIUS

@@ -36,7 +36,14 @@ __all__ = [
 ]
 
 EdgeLogits: TypeAlias = Float[Tensor, "configurations kinds variables factors"]
+"""W(Φ), one logit for each kind of edge of every pair of a variable and a factor."""
+
 PossibleEdges: TypeAlias = Bool[Tensor, "kinds variables factors"]
+"""Which kinds of edge are not ruled out."""
+
+
+UNIFORM_MARGIN = 2**-24
+"""Distance that uniform numbers keep from 0 and 1: the spacing of single precision below 1."""
 
 
 class Edge(IntEnum):
@@ -56,7 +63,7 @@ class Sampling(Enum):
 
 
 class RelaxedGraph(NamedTuple):
-    """Q and R with entries in [0, 1], one pair a configuration."""
+    """Q and R with entries in [0, 1], one pair per configuration."""
 
     Q: Float[Tensor, "*batch variables factors"]
     R: Float[Tensor, "*batch variables factors"]
@@ -166,10 +173,10 @@ def gumbel_noise(
 ) -> Float[Tensor, ...]:
     """Draws standard Gumbel noise, −log(−log u). Uniform floats: exponential ones cost five times.
 
-    u keeps away from 0 and 1, where the noise would be infinite: by 2⁻²⁴, the grain of a float.
+    u keeps away from 0 and 1, where the noise would be infinite, by `UNIFORM_MARGIN`.
     """
     u = torch.rand(shape, generator=generator, device=generator.device)
-    return u.clamp_(2**-24, 1 - 2**-24).log_().neg_().log_().neg_().to(dtype)
+    return u.clamp_(UNIFORM_MARGIN, 1 - UNIFORM_MARGIN).log_().neg_().log_().neg_().to(dtype)
 
 
 class _Hardened(torch.autograd.Function):

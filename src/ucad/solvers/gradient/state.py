@@ -1,22 +1,15 @@
-"""Everything a training run knows at the end of an epoch, and how it goes to disk and back."""
+"""Everything a training run knows at the end of an epoch."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Bool, Float, Int
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ucad._types import Progress
-from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
 from ucad.solvers.gradient.mechanisms import Parameters
 
@@ -25,13 +18,11 @@ __all__ = [
     "HistoryRow",
     "Layout",
     "Look",
-    "Run",
     "TrainingState",
-    "load_checkpoint",
-    "save_checkpoint",
 ]
 
 HistoryRow: TypeAlias = dict[str, float | int | str]
+"""What the history says of one look at the validation data."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +69,8 @@ class Best:
         values: the flat parameters.
         nll: validation NLL at the snapshot.
         violation: the sum of all violations; 0 is feasible.
-        mark: NLL when patience began anew.
-        epoch: when that was.
+        mark: validation NLL when patience last began anew.
+        epoch: epoch in which patience last began anew.
     """
 
     values: Float[Tensor, "configurations parameters"]
@@ -100,11 +91,11 @@ class Best:
         rows: Int[Tensor, " active"],
         look: Look,
         epoch: int,
-        least_gain: float = 0.0,
+        min_gain: float = 0.0,
     ) -> Bool[Tensor, " active"]:
         """Keeps what is better than before; returns where that was the case.
 
-        Patience begins anew where the violation fell, or the NLL by more than `least_gain`.
+        Patience begins anew where the violation fell, or the NLL by more than `min_gain`.
         """
         values, nll, violation = look
         closer = violation < self.violation[rows]
@@ -114,7 +105,7 @@ class Best:
         self.values[chosen] = values[better]
         self.nll[chosen] = nll[better]
         self.violation[chosen] = violation[better]
-        renewed = better & (closer | (nll < self.mark[rows] - least_gain))
+        renewed = better & (closer | (nll < self.mark[rows] - min_gain))
         self.mark[rows[renewed]] = nll[renewed]
         self.epoch[rows[renewed]] = epoch
         return better
@@ -135,9 +126,9 @@ class TrainingState:
         rollbacks: how often each had to go back from a non-finite value.
         best: the best snapshot of every configuration, also of those that have left.
         epoch: epochs done.
-        noise: the state of the generator of noise and batches.
-        history: one row of figures a look.
-        n_rollbacks: of all configurations, also of those that have left.
+        noise: state of the random generator of noise and batches.
+        history: one row of figures per look at the validation data.
+        n_rollbacks: rollbacks of all configurations, also of those that have left.
     """
 
     rows: Int[Tensor, " active"]
@@ -206,58 +197,3 @@ class TrainingState:
             best=Best(**group("best")),
             **record,
         )
-
-
-@dataclass(frozen=True)
-class Run:
-    """What belongs to one call rather than to the settings.
-
-    Attributes:
-        seed: of the noise and the batches.
-        progress: told about every look at the validation data.
-        stage: what the progress report calls this.
-        checkpoint: where the state is kept, if anywhere.
-        fingerprint: of data, settings and seed; a checkpoint with another one is refused.
-    """
-
-    seed: int
-    progress: Progress | None = None
-    stage: str = "training"
-    checkpoint: Path | None = None
-    fingerprint: str = ""
-
-    def resume(self) -> TrainingState | None:
-        """The state of an earlier run, if there is one."""
-        if self.checkpoint is None or not self.checkpoint.exists():
-            return None
-        return load_checkpoint(self.checkpoint, self.fingerprint)
-
-    def save(self, state: TrainingState) -> None:
-        """Writes the state, if it is to be kept anywhere."""
-        if self.checkpoint is not None:
-            save_checkpoint(state, self.checkpoint, self.fingerprint)
-
-
-def save_checkpoint(state: TrainingState, path: Path, fingerprint: str) -> None:
-    """Writes a state beside the file and moves it into place, so that no half file is left."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.part")
-    about = {"record": json.dumps(state.record()), "fingerprint": fingerprint}
-    save_file(state.tensors(), beside, metadata=about)
-    os.replace(beside, path)
-
-
-def load_checkpoint(path: Path, fingerprint: str) -> TrainingState:
-    """Reads a state back; loading runs no code.
-
-    Raises:
-        InvalidInputError: if it belongs to a fit with other data, settings or seed.
-    """
-    with safe_open(path, framework="pt") as file:
-        about = file.metadata()
-    if about.get("fingerprint") != fingerprint:
-        raise InvalidInputError(
-            f"The checkpoint '{path}' must come from the same data, settings and seed. It comes "
-            "from another fit. Give another 'checkpoint' path, or move the file away."
-        )
-    return TrainingState.from_tensors(load_file(path), json.loads(about["record"]))

@@ -25,23 +25,19 @@ from ucad.solvers.gradient.lagrangian import AugmentedLagrangian
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.objective import Objective, profile_nll
 from ucad.solvers.gradient.problem import RelaxedProblem
-from ucad.solvers.gradient.state import (
-    HistoryRow,
-    Layout,
-    Look,
-    Run,
-    TrainingState,
-)
+from ucad.solvers.gradient.run import Run
+from ucad.solvers.gradient.state import HistoryRow, Layout, Look, TrainingState
 
-__all__ = [
-    "Trained",
-    "train",
-]
+__all__ = ["Trained", "train"]
 
 logger = logging.getLogger(__name__)
 
 MAX_ROLLBACKS = 5
+"""A configuration leaves after so many returns from values that are not finite. Each halves its
+learning rate: at a thirty-second of what was asked for, it would not get anywhere."""
+
 SECONDS_BETWEEN_CHECKPOINTS = 20.0
+"""What an interruption without warning costs at most, beside writing a file of some MB."""
 
 
 class Trained(NamedTuple):
@@ -53,7 +49,7 @@ class Trained(NamedTuple):
     epochs: int
     interrupted: bool
     history: tuple[HistoryRow, ...]
-    rollbacks: int
+    notes: tuple[str, ...]
 
 
 def train(
@@ -64,10 +60,11 @@ def train(
     settings: TrainingSettings,
     run: Run,
 ) -> Trained:
-    """Trains all configurations until each has run out of patience or epochs."""
+    """Trains all configurations until each has run out of patience or epochs, or time is over."""
     layout = Layout.of(start)
     generator = torch.Generator(device=start["logits"].device).manual_seed(run.seed)
-    state = run.resume() or initial_state(layout, problem, start, grid, settings, generator)
+    first = initial_state(layout, problem, start, grid, settings, generator)
+    state, note = run.resumed(first)
     loop = _Loop(problem, validation, layout, settings, run)
     interrupted = False
     try:
@@ -75,8 +72,11 @@ def train(
     except KeyboardInterrupt:
         interrupted = True
     run.save(state)
-    if interrupted:
+    if interrupted or run.budget.cut_short:
         loop.look(state)
+    notes = [note] if note else []
+    if state.n_rollbacks:
+        notes.append(f"{state.n_rollbacks} steps back from values that were not finite.")
     return Trained(
         layout.views(state.best.values),
         state.best.nll,
@@ -84,7 +84,7 @@ def train(
         state.epoch,
         interrupted,
         tuple(state.history),
-        state.n_rollbacks,
+        tuple(notes),
     )
 
 
@@ -103,6 +103,8 @@ class _Loop:
         generator.set_state(state.noise)
         started, first, saved = time.monotonic(), state.epoch, time.monotonic()
         while state.epoch < self.settings.epochs and len(state.rows):
+            if self.run_.budget.is_over:
+                return
             before = state.copied()
             try:
                 looked = self._one_epoch(epoch, state, before, generator)
@@ -132,7 +134,7 @@ class _Loop:
         nll = profile_nll(variance, validation.free_share, validation.variance_floor)
         missed = violations.where(violations > self.settings.slack, 0).sum(dim=1)
         look = Look(state.values, nll, missed)
-        state.best.update(state.rows, look, state.epoch, self.settings.least_gain)
+        state.best.update(state.rows, look, state.epoch, self.settings.min_gain)
 
     def _problem_of(self, state: TrainingState) -> RelaxedProblem:
         """The problem of the configurations still in training."""
@@ -150,7 +152,7 @@ class _Loop:
     def _one_epoch(
         self, epoch: Epoch, state: TrainingState, before: TrainingState, generator: torch.Generator
     ) -> bool:
-        """Trains, looks if a look is due, and lets go who is done; returns whether it looked."""
+        """Trains, looks if a look is due, and drops who is done; returns whether it looked."""
         problem = self._problem_of(state)
         nll = epoch(state, problem, self.layout, self.settings, generator)
         state.epoch += 1
@@ -188,7 +190,7 @@ class _Loop:
         logger.info("epoch %d: %d configurations rolled back", state.epoch, int(broken.sum()))
 
     def _patience(self, state: TrainingState) -> Tensor:
-        """Patience begins once all constraints hold; until then there is no end to it."""
+        """Returns after how many epochs to give up; never, as long as constraints are violated."""
         feasible = state.best.violation[state.rows] == 0
         return torch.where(feasible, self.settings.patience, self.settings.epochs)
 

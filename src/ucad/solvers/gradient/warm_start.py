@@ -8,14 +8,22 @@ from torch import Tensor
 from ucad.errors import InvalidInputError
 from ucad.scm import AffineMap, FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings, Parameters
-from ucad.solvers.gradient.relaxed_graph import Edge
 
 __all__ = ["EDGE_LOGIT", "NO_EDGE_LOGIT", "graph_logits", "parameters_of"]
 
 EDGE_LOGIT = 4.0
+"""Logit of an edge of the model that training starts from: a probability of 0.96 (the other kinds
+are at 0), so that it is there at first and can still go."""
+
 NO_EDGE_LOGIT = 3.0
+"""Logit of "no edge" where that model has none: 0.91, so that an edge can still come. Like the one
+above, a guess that was not tuned."""
+
 SMALL_SLOPE = 0.1
-"""A linear map as one unit of tanh: w2 · tanh(ε w v) with w2 = 1/ε, straight to within ε²/3."""
+"""ε (no unit) of a linear map as one unit of tanh: tanh(ε w v) / ε, straight to within ε²/3."""
+
+SMALLEST_NORM = 1e-12
+"""Stands for the norm of a linear map that is 0, as a denominator."""
 
 
 def parameters_of(scm: FactorSCM, settings: ModelSettings, dtype: torch.dtype) -> Parameters:
@@ -43,12 +51,10 @@ def parameters_of(scm: FactorSCM, settings: ModelSettings, dtype: torch.dtype) -
 
 
 def graph_logits(Q: Tensor, R: Tensor) -> Tensor:
-    """Returns logits that make the given edges likely and leave room to change."""
-    logits = torch.zeros(len(Edge), *Q.shape, dtype=torch.float64)
-    logits[Edge.PARENT][Q] = EDGE_LOGIT
-    logits[Edge.CHILD][R] = EDGE_LOGIT
-    logits[Edge.NONE][~(Q | R)] = NO_EDGE_LOGIT
-    return logits
+    """Returns logits that make the given edges (0 or 1) likely and leave room to change."""
+    Q, R = (part if part.is_floating_point() else part.double() for part in (Q, R))
+    none = NO_EDGE_LOGIT * (1 - Q) * (1 - R)
+    return torch.stack([EDGE_LOGIT * Q, EDGE_LOGIT * R, none], dim=-3)
 
 
 def _mechanism(name: str, mechanism: object, kind: MechanismKind, hidden: int) -> Parameters:
@@ -80,6 +86,6 @@ def _as_parameters(name: str, mechanism: MLPMechanism, hidden: int) -> Parameter
 
 
 def _nearly_linear(mechanism: LinearMechanism) -> MLPMechanism:
-    scale = SMALL_SLOPE / mechanism.weight.norm(dim=1).clamp_min(1e-12)
+    scale = SMALL_SLOPE / mechanism.weight.norm(dim=1).clamp_min(SMALLEST_NORM)
     w1 = (scale[:, None] * mechanism.weight)[:, None]
     return MLPMechanism(w1, torch.zeros_like(w1[:, :, 0]), (1 / scale)[:, None], mechanism.bias)

@@ -1,9 +1,8 @@
-"""The search solver: causal order, regression functions, anchors, refinement."""
+"""The search: from a problem to a factor SCM by the theory of anchors."""
 
 from __future__ import annotations
 
-from ucad.solvers.search.ceiling import score_structure
-from ucad.solvers.search.settings import Mechanisms, SearchConfig
+from ucad.solvers.search.given_graph import oracle_score
 from ucad.solvers.search.solver import fit_search
 
-__all__ = ["Mechanisms", "SearchConfig", "fit_search", "score_structure"]
+__all__ = ["fit_search", "oracle_score"]

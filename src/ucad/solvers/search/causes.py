@@ -1,166 +1,133 @@
-"""Which variable may cause which, from layers, interventions or an order search."""
+"""Who may cause whom: what binds (`Admissible`) and what is only proposed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import BooleanMatrix, VariableSamples, VariablesByFactors
+from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
-from ucad.solvers.search.knowledge import Possibilities
-from ucad.solvers.search.moments import additive_features, local_moments
-from ucad.solvers.search.order import OrderConfig, search_order
-from ucad.solvers.search.regression import ScoreBook
-from ucad.solvers.search.screening import ScreeningConfig, screen, transitive_closure
-from ucad.solvers.search.settings import FitSettings
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.moments import local_moments
+from ucad.solvers.regression.stepwise import ScoreBook
+from ucad.solvers.search.blankets import has_noise, peel
+from ucad.solvers.search.evidence import Evidence, interventional_evidence
+from ucad.solvers.search.order import search_order
 
-__all__ = ["N_CANDIDATES", "Causes", "find_causes", "parent_sets"]
+__all__ = ["MAX_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 
-N_CANDIDATES = 64
-WEAK_EVIDENCE = 3.0
-FEW = 50
-FEW_VARIABLES = 128
-CHUNK = 64
+MAX_CANDIDATES = 64
+"""Possible parents of a variable that are looked at: those of the largest correlations."""
+
+MAX_UNTESTED = 0.5
+"""Share of a variable's possible causes that interventions could not test, above which linear
+Markov blankets propose causes of a nonlinear variable as well: siblings may be among them."""
+
+TARGETS_AT_ONCE = 64
+"""Targets whose moments are held at a time: 64 × 400² numbers are 80 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Causes:
-    """What is known of causal directions before any factor is looked for.
+    """What is known and what is guessed of causal directions before any factor is looked for.
 
     Attributes:
-        may_cause: entry [i, j] says whether i may be a low-level parent of j.
-        ancestors: entry [i, j] says that i is known to be an ancestor of j.
-        position: a causal order of the variables (ties allowed), or None.
-        never_clamped: variables that no regime clamps.
-        prior: what prior knowledge leaves open, or None.
+        proposals: readings of who may cause whom, [i, j] for i a low-level parent of j; each gives
+            candidates for factors, and none binds the choice between them.
+        never_acted_on: variables that no regime targets.
+        evidence: what the interventions show, None where layers are known or nothing was acted on.
+        is_noisy: whether variables have noise of their own, so that backward selection is safe.
     """
 
-    may_cause: BooleanMatrix
-    ancestors: BooleanMatrix
-    position: Int[np.ndarray, " variables"] | None
-    never_clamped: Bool[np.ndarray, " variables"]
-    prior: Possibilities | None = None
+    proposals: tuple[BooleanMatrix, ...]
+    never_acted_on: Bool[np.ndarray, " variables"]
+    evidence: Evidence | None
+    is_noisy: bool
 
-    @cached_property
-    def not_below(self) -> BooleanMatrix:
-        """Entry [i, j] says that i may cause j for all that is known: i is no known effect of j."""
-        possible = ~self.ancestors.T & ~np.eye(len(self.ancestors), dtype=bool)
-        return possible if self.prior is None else possible & self.prior.pairs
-
-    def no_children(
-        self, parents: Bool[np.ndarray, "variables factors"]
-    ) -> Bool[np.ndarray, "variables factors"]:
-        """Variables that cannot be children of a factor with these parents.
-
-        Those parents, their known ancestors, what does not come after them in a known order, and
-        what prior knowledge forbids.
-        """
-        wide = self.ancestors.astype(np.float32) @ parents.astype(np.float32)
-        barred: Bool[np.ndarray, "variables factors"] = parents | (wide > 0)
-        if self.position is not None:
-            barred |= self.position[:, None] <= self.rank(parents)[None, :]
-        return barred if self.prior is None else barred | ~self.prior.children(parents)
-
-    def allow(self, Q: VariablesByFactors, R: VariablesByFactors) -> bool:
-        """Whether every child comes after the parents of its factors in the known order, if any."""
-        if self.position is None:
-            return True
-        early = self.position[:, None] <= self.rank(Q)[None, :]
-        return not bool((R & early).any())
-
-    def rank(self, parents: Bool[np.ndarray, "variables factors"]) -> Int[np.ndarray, " factors"]:
-        """How late a factor with these parents comes in the known order."""
-        assert self.position is not None
-        rank: Int[np.ndarray, " factors"] = np.where(parents, self.position[:, None], -1).max(
-            axis=0
-        )
-        return rank
+    @property
+    def may_cause(self) -> BooleanMatrix:
+        """The first proposal."""
+        return self.proposals[0]
 
 
-def find_causes(
-    data: InterventionalData,
-    settings: FitSettings,
-    screening: ScreeningConfig,
-    ordering: OrderConfig,
-    seed: int,
-    prior: Possibilities | None = None,
-) -> list[Causes]:
-    """Uses the layers if there are any; else the interventions; else an order of the variables.
+def find_causes(problem: Problem) -> tuple[Problem, Causes]:
+    """Uses the layers if there are any; else interventions, Markov blankets and an order.
 
-    Where mechanisms are linear both an order and the interventions alone may do better, so there
-    are two answers to try, the order first: it alone gives deterministic relations a price. With
-    very many variables the second is too dear.
+    Returns:
+        The problem with the ancestors that the interventions show, and what is proposed.
     """
-    nonlinear, floor = settings.nonlinear, settings.floor
-    never = ~np.any(data.is_intervened, axis=0)
-    nobody = np.zeros((data.n_variables, data.n_variables), dtype=bool)
-    pairs = ~nobody if prior is None else prior.pairs
+    data = problem.data
+    never = np.logical_not(data.is_intervened.any(axis=0))
+    noisy = has_noise(problem)
     if data.layer_of is not None:
-        position = np.asarray(data.layer_of)
-        may_cause = _promising(data, pairs & (position[:, None] < position[None, :]), floor)
-        return [Causes(may_cause, nobody, position, never, prior)]
-    evidence, ancestors = np.zeros(nobody.shape), nobody
+        likely = _likely(data, problem.admissible.may_precede, problem.floor)
+        return problem, Causes((likely,), never, None, noisy)
+    evidence = None
     if not never.all():
-        evidence, ancestors = screen(data.x, data.is_intervened, screening, nonlinear=nonlinear)
-    if prior is not None and prior.known.any():
-        ancestors = _with_known(ancestors, prior.known)
-    possible = pairs & ~ancestors.T & ~np.eye(data.n_variables, dtype=bool)
-    by_interventions = []
-    if not never.all() and (nonlinear or data.n_variables <= FEW_VARIABLES):
-        seen = (evidence > WEAK_EVIDENCE) | _untested(data)
-        seen |= nobody if prior is None else prior.known
-        may_cause = _promising(data, seen & possible, floor)
-        by_interventions = [Causes(may_cause, ancestors, None, never, prior)]
-        if nonlinear:
-            return by_interventions
-    may_cause = _promising(data, possible, floor)
-    candidates = [np.flatnonzero(column) for column in may_cause.T]
-    moments = local_moments(data.x, data.x, data.is_intervened, candidates, floor)
-    position = search_order(
-        ScoreBook(moments, settings.penalty, blur=floor), ancestors, ordering, seed
-    )
-    may_cause &= position[:, None] < position[None, :]
-    return [Causes(may_cause, ancestors, position, never, prior), *by_interventions]
+        evidence = interventional_evidence(data, problem.reading_family)
+        known = problem.admissible.with_ancestors(evidence.ancestors)
+        problem = replace(problem, admissible=known)
+    possible = problem.admissible.may_precede
+    open_pairs = possible if evidence is None else possible & evidence.is_open
+    by_interventions = _likely(data, open_pairs, problem.floor)
+    if not problem.is_linear and not noisy:
+        return problem, Causes((by_interventions,), never, evidence, noisy)
+    proposals = [_by_order(problem, noisy)]
+    if evidence is not None:
+        proposals.insert(1 if problem.is_linear else 0, by_interventions)
+    if evidence is not None and not problem.is_linear:
+        untested = (by_interventions & ~evidence.is_tested).sum(axis=0)
+        proposals[1] &= untested > MAX_UNTESTED * by_interventions.sum(axis=0)
+    return problem, Causes(tuple(proposals), never, evidence, noisy)
 
 
-def _with_known(ancestors: BooleanMatrix, known: BooleanMatrix) -> BooleanMatrix:
-    """Ancestors that interventions show and those the prior names, unless the two contradict."""
-    both = transitive_closure(ancestors | known)
-    return ancestors if (both & both.T).any() else both
+def _by_order(problem: Problem, noisy: bool) -> BooleanMatrix:
+    """Who precedes whom in the order of variables with the highest score.
 
-
-def _untested(data: InterventionalData) -> BooleanMatrix:
-    """Pairs (i, j) with too few samples in which i is clamped and j is not."""
-    clamped = data.is_intervened.astype(np.float32)
-    untested: BooleanMatrix = clamped.T @ (1 - clamped) < FEW
-    return untested
+    With noise, leaves are peeled off and the order is bettered among the members of blankets;
+    without, the score is blurred, which gives deterministic relations a direction.
+    """
+    data, possible = problem.data, problem.admissible.may_precede
+    start = None
+    if noisy:
+        peeling = peel(problem)
+        start, possible = peeling.position, possible & peeling.candidates
+    else:
+        possible = _likely(data, possible, problem.floor)
+    candidates = [np.flatnonzero(column) for column in possible.T]
+    moments = local_moments(data.x, data.x, data.is_intervened, candidates, problem.floor)
+    blur = 0.0 if noisy else problem.floor
+    book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
+    position = search_order(book, problem.admissible.ancestors, problem, start)
+    return possible & (position[:, None] < position[None, :])
 
 
 def parent_sets(
-    data: InterventionalData,
-    may_cause: BooleanMatrix,
-    settings: FitSettings,
-    targets: VariableSamples,
+    problem: Problem, may_cause: BooleanMatrix, targets: VariableSamples, *, backward: bool
 ) -> tuple[list[Int[np.ndarray, " ..."]], Float[np.ndarray, " variables"]]:
     """For every variable the parents that predict it, among those allowed, and what they gain.
 
     What is predicted is the variable itself, or what `targets` has in its place.
     """
-    features = additive_features(data.x, settings.nonlinear)
+    data, family = problem.data, problem.reading_family
+    features = family.features(data.x)
     width = features.shape[2]
     flat = features.reshape(data.n_samples, -1)
     sets: list[Int[np.ndarray, " ..."]] = []
     gains = []
-    for some in np.array_split(np.arange(data.n_variables), -(-data.n_variables // CHUNK)):
-        allowed = [np.flatnonzero(may_cause[:, j]) for j in some]
-        columns = [(a[:, None] * width + np.arange(width)).reshape(-1) for a in allowed]
+    for some in np.array_split(
+        np.arange(data.n_variables), -(-data.n_variables // TARGETS_AT_ONCE)
+    ):
+        problem.budget.check()
+        columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
         moments = local_moments(
-            flat, targets[:, some], data.is_intervened[:, some], columns, settings.floor
+            flat, targets[:, some], data.is_intervened[:, some], columns, problem.floor
         )
-        found = ScoreBook(moments, settings.penalty).select(np.arange(len(some)), moments.exists)
+        book = ScoreBook(moments, problem.penalty, backward=backward)
+        found = book.select(np.arange(len(some)), moments.exists)
         alone = np.log(moments.gram[:, -1, -1]) * moments.n_samples / 2
         gains.append(found.score + alone)
         sets.extend(
@@ -170,9 +137,16 @@ def parent_sets(
     return sets, np.concatenate(gains)
 
 
-def _promising(data: InterventionalData, possible: BooleanMatrix, floor: float) -> BooleanMatrix:
-    """At most k possible causes a variable: those of the largest (partial) correlation."""
-    if data.n_variables - 1 <= N_CANDIDATES:
+def _columns(
+    allowed: Sequence[Int[np.ndarray, " ..."]], width: int
+) -> list[Int[np.ndarray, " ..."]]:
+    """The features of some variables, those of one variable in a row."""
+    return [(a[:, None] * width + np.arange(width)).reshape(-1) for a in allowed]
+
+
+def _likely(data: InterventionalData, possible: BooleanMatrix, floor: float) -> BooleanMatrix:
+    """At most so many possible causes per variable: those of the largest (partial) correlation."""
+    if data.n_variables - 1 <= MAX_CANDIDATES:
         return possible
     covariance = np.cov(data.x.T) + floor * np.eye(data.n_variables)
     promise = np.zeros(possible.shape)
@@ -180,5 +154,5 @@ def _promising(data: InterventionalData, possible: BooleanMatrix, floor: float) 
         scale = np.sqrt(np.diag(matrix))
         promise = np.maximum(promise, np.abs(matrix) / np.outer(scale, scale))
     promise = np.where(possible, promise, -1.0)
-    least = -np.partition(-promise, N_CANDIDATES - 1, axis=0)[N_CANDIDATES - 1]
+    least = -np.partition(-promise, MAX_CANDIDATES - 1, axis=0)[MAX_CANDIDATES - 1]
     return possible & (promise >= least)

@@ -8,24 +8,19 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ucad._types import BooleanMatrix
-from ucad.solvers.search.moments import LocalMoments
-from ucad.solvers.search.regression import ScoreBook
+from ucad.solvers.budget import Budget
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.moments import LocalMoments
+from ucad.solvers.regression.stepwise import ScoreBook
 
-__all__ = ["OrderConfig", "OrderSearch", "search_order"]
+__all__ = ["OrderSearch", "search_order"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class OrderConfig:
-    """How long orders are searched.
+N_RESTARTS = 2
+"""How often a few variables are thrown elsewhere and the search goes on from the best order."""
 
-    Attributes:
-        n_restarts: how often a few variables are thrown elsewhere and the search goes on from the
-            best order.
-        n_relocated: how many variables a restart throws.
-    """
-
-    n_restarts: int = 2
-    n_relocated: int = 8
+N_RELOCATED = 8
+"""How many variables a restart throws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +30,12 @@ class OrderSearch:
     Attributes:
         book: the scores of variables given their predecessors.
         ancestors: pairs (i, j) whose order is known, a row is a cause.
+        budget: how long it may take.
     """
 
     book: ScoreBook
     ancestors: BooleanMatrix
+    budget: Budget
 
     @property
     def moments(self) -> LocalMoments:
@@ -108,8 +105,8 @@ class OrderSearch:
 def search_order(
     book: ScoreBook,
     ancestors: BooleanMatrix,
-    config: OrderConfig,
-    seed: int = 0,
+    problem: Problem,
+    start: Int[np.ndarray, " variables"] | None = None,
 ) -> Int[np.ndarray, " variables"]:
     """Returns a position for every variable; parents come before children.
 
@@ -117,17 +114,17 @@ def search_order(
     until no move helps, then restarts from the best order with a few variables thrown elsewhere.
     A sweep costs O(n k) regressions over k candidates, most of them already known.
     """
-    rng = np.random.default_rng(seed)
-    search = OrderSearch(book, ancestors)
+    rng = np.random.default_rng(problem.seed)
+    search = OrderSearch(book, ancestors, problem.budget)
     movable = _related(search)
-    best = _climb(search, _initial(search), movable, rng)
+    first = _initial(search) if start is None else _respecting(start, ancestors)
+    best = _climb(search, first, movable, rng)
     best_score = search.total(best)
-    for _ in range(config.n_restarts if len(movable) > 1 else 0):
+    for _ in range(N_RESTARTS if len(movable) > 1 else 0):
         thrown = best.astype(np.float64)
-        few = rng.choice(movable, min(config.n_relocated, len(movable)), replace=False)
+        few = rng.choice(movable, min(N_RELOCATED, len(movable)), replace=False)
         thrown[few] = rng.uniform(0, len(best), len(few))
-        start = _respecting(np.argsort(np.argsort(thrown)), ancestors)
-        trial = _climb(search, start, movable, rng)
+        trial = _climb(search, _respecting(np.argsort(np.argsort(thrown)), ancestors), movable, rng)
         score = search.total(trial)
         if score > best_score + 1e-6:
             best, best_score = trial, score
@@ -144,6 +141,7 @@ def _climb(
     settled = 0
     while settled < len(movable):
         for v in rng.permutation(movable):
+            search.budget.check()
             gain, position = search.best_move(int(v), position)
             settled = 0 if gain > 0 else settled + 1
             if settled >= len(movable):

@@ -2,86 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Int
 
-from ucad.data import InterventionalData
-from ucad.solvers.search.functions import Regression, fit_function, unit_variance
-from ucad.solvers.search.refinement import Model, refit, scored
-from ucad.solvers.search.settings import FitSettings
-from ucad.solvers.search.sparse import permutation_price
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
+from ucad.solvers.regression.parent_selection import permutation_price
+from ucad.solvers.search.model import Model, refit, scored
 
 __all__ = ["prune"]
 
-CHEAP = 100.0
+DEAR = 100.0
+"""Prices of an edge above which taking a parent away is not even tried: a permutation price
+overstates what is lost, but not by two orders of magnitude."""
 
 
 def prune(
-    data: InterventionalData,
-    model: Model,
-    settings: FitSettings,
-    only: Int[np.ndarray, " some"] | None = None,
+    problem: Problem, model: Model, effort: Effort, only: Collection[int] | None = None
 ) -> Model:
     """Takes edges away, the cheapest first, while the score of the refitted model rises.
 
-    With `only`, just the edges from factors to the given variables.
+    With `only`, just the edges from factors to the given variables. Edges that prior knowledge
+    requires stay.
     """
     if only is None:
         for k in range(len(model.factors)):
-            model = _prune_factor(data, model, k, settings)
+            model = _prune_factor(problem, model, k, effort)
     made = np.flatnonzero(model.R.any(axis=1))
-    for j in made if only is None else np.intersect1d(made, only):
-        model = _prune_variable(data, model, int(j), settings)
+    for j in made if only is None else np.intersect1d(made, list(only)):
+        model = _prune_variable(problem, model, int(j), effort)
     return model
 
 
-def _prune_factor(data: InterventionalData, model: Model, k: int, settings: FitSettings) -> Model:
+def _prune_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
+    x, fitter = problem.data.x, problem.fitter(problem.factor_family, effort)
     while len(model.factors[k].parents) > 1:
+        problem.budget.check()
         function = model.factors[k]
-        own = Regression(function.values(data.x), np.ones(data.n_samples))
-        price = permutation_price(data.x, function, own, settings.floor)
+        own = Regression(function.values(x), np.ones(len(x)))
+        price = permutation_price(x, function, own, problem.floor)
         cheapest = int(np.argmin(price))
-        if price[cheapest] > CHEAP * settings.penalty:
+        if price[cheapest] > DEAR * problem.penalty:
             break
-        rest = np.delete(function.parents, cheapest)
-        fitted = fit_function(data.x, rest, own, settings.factor_fit, start=function)
-        changed = model.with_factor(k, unit_variance(fitted, data.x), data)
-        trial = refit(data, changed, np.flatnonzero(model.R[:, k]), settings)
-        if trial.score <= model.score:
+        fitted = fitter.fit(x, np.delete(function.parents, cheapest), own, function)
+        changed = model.with_factor(k, unit_variance(fitted, x), x)
+        trial = refit(problem, changed, np.flatnonzero(model.R[:, k]), effort)
+        if trial.score <= model.score or not _allowed(problem, trial):
             break
         model = trial
     return model
 
 
-def _prune_variable(data: InterventionalData, model: Model, j: int, settings: FitSettings) -> Model:
+def _prune_variable(problem: Problem, model: Model, j: int, effort: Effort) -> Model:
     """All edges at once, for together they may have fitted noise; then one after the other."""
-    without = _made_by(data, model, j, np.array([], dtype=np.int64), settings)
-    if without.score > model.score:
+    problem.budget.check()
+    without = _made_by(problem, model, j, np.array([], dtype=np.int64), effort)
+    if without.score > model.score and _allowed(problem, without):
         return without
-    regression = Regression(data.x[:, j], (~data.is_intervened[:, j]).astype(np.float64))
+    free = (~problem.data.is_intervened[:, j]).astype(np.float64)
+    regression = Regression(problem.data.x[:, j], free)
     while len(model.variables[j].parents) > 1:
-        price = permutation_price(model.state, model.variables[j], regression, settings.floor)
+        price = permutation_price(model.state, model.variables[j], regression, problem.floor)
         rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
-        trial = _made_by(data, model, j, rest, settings)
-        if trial.score <= model.score:
+        trial = _made_by(problem, model, j, rest, effort)
+        if trial.score <= model.score or not _allowed(problem, trial):
             break
         model = trial
     return model
 
 
 def _made_by(
-    data: InterventionalData,
-    model: Model,
-    j: int,
-    factors: Int[np.ndarray, " some"],
-    settings: FitSettings,
+    problem: Problem, model: Model, j: int, factors: Int[np.ndarray, " some"], effort: Effort
 ) -> Model:
     """The model with variable j as a function of these factors."""
-    free = ~data.is_intervened[:, j]
-    regression = Regression(data.x[:, j], free.astype(np.float64))
+    free = ~problem.data.is_intervened[:, j]
+    regression = Regression(problem.data.x[:, j], free.astype(np.float64))
     variables, errors = list(model.variables), model.errors.copy()
-    variables[j] = fit_function(model.state, factors, regression, settings.variable_fit)
-    errors[j] = np.mean((data.x[:, j] - variables[j].values(model.state))[free] ** 2)
-    return scored(data, replace(model, variables=tuple(variables), errors=errors), settings)
+    fitter = problem.fitter(problem.variable_family, effort)
+    variables[j] = fitter.fit(model.state, factors, regression)
+    errors[j] = np.mean((regression.target - variables[j].values(model.state))[free] ** 2)
+    return scored(problem, replace(model, variables=tuple(variables), errors=errors))
+
+
+def _allowed(problem: Problem, model: Model) -> bool:
+    """Fewer edges are always legal, unless the prior requires one of them."""
+    known = problem.admissible
+    return known.prior is None or known.allows(model.Q, model.R)

@@ -1,36 +1,64 @@
-"""A variable as a function of one linear factor, x_j = g(a·x)."""
+"""Linear factors of nonlinear variables: directions in gradients, and x_j = g(a·x) fitted whole."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ucad.data import InterventionalData
-from ucad.solvers.search.functions import (
-    Function,
-    FunctionConfig,
-    Regression,
-    fit_function,
-    unit_variance,
-)
-from ucad.solvers.search.joint import fit_together
+from ucad.scm.families import Affine, Function
+from ucad.solvers.regression.fitting import Fitter, Regression, unit_variance
+from ucad.solvers.regression.joint import fit_together
 
-__all__ = ["SingleIndex", "fit_single_index"]
+__all__ = ["NEGLIGIBLE", "fit_single_index", "leading_direction", "sparse_directions"]
+
+ALIKE = 0.95
+"""Cosine above which two directions count as one."""
+
+NEGLIGIBLE = 0.05
+"""A weight below this share of the largest counts as none: gradients carry noise of some 2 %."""
+
+N_SPARSE = 3
+"""Directions proposed of a plane: a variable of two factors has two right ones."""
 
 MAX_GROWTH = 6
+"""Rounds of adding parents; each adds all that promise at least half of the best."""
+
+
+def leading_direction(
+    gradient: Float[np.ndarray, "samples inputs"], parents: Int[np.ndarray, " inputs"]
+) -> Affine:
+    """The linear function along which a function with this gradient changes most."""
+    _, vectors = np.linalg.eigh((gradient.T @ gradient / len(gradient)).astype(np.float64))
+    return Affine(parents, vectors[:, -1], 0.0)
+
+
+def sparse_directions(
+    span: Float[np.ndarray, "inputs dimensions"],
+) -> Iterator[Float[np.ndarray, " inputs"]]:
+    """The leading direction and, in a plane, the sparsest of those that vanish on an input."""
+    yield span[:, 0]
+    if span.shape[1] < 2:
+        return
+    directions = np.stack([span[:, 0] * row[1] - span[:, 1] * row[0] for row in span])
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-12)
+    size = np.abs(directions)
+    zeros = (size < NEGLIGIBLE * size.max(axis=1, keepdims=True)).sum(axis=1)
+    seen: list[Float[np.ndarray, " inputs"]] = []
+    for direction in directions[np.argsort(-zeros, kind="stable")]:
+        if all(abs(direction @ old) < ALIKE for old in seen):
+            seen.append(direction)
+            yield direction
+        if len(seen) == N_SPARSE:
+            return
 
 
 @dataclass(frozen=True, eq=False)
-class SingleIndex:
-    """A factor and the function of it that a variable is.
-
-    Attributes:
-        factor: z = a·x, of unit variance.
-        function: g.
-        error: the mean squared residual of x_j = g(z).
-    """
+class _SingleIndex:
+    """A factor z = a·x of unit variance, the function g of it that x_j is, and what is left."""
 
     factor: Function
     function: Function
@@ -40,11 +68,11 @@ class SingleIndex:
 def fit_single_index(
     data: InterventionalData,
     j: int,
-    start: Function,
+    start: Affine,
     allowed: Int[np.ndarray, " candidates"],
-    config: FunctionConfig,
-) -> SingleIndex:
-    """Fits a and g together, adds parents that a score test finds missing, drops useless ones.
+    fitter: Fitter,
+) -> Function:
+    """Fits a and g of x_j = g(a·x), adds parents that a score test finds, drops useless ones.
 
     As a function of all variables x_j has a weight for each of them in every hidden unit, and
     weak parents do not pay for theirs; in a·x each has one.
@@ -54,42 +82,37 @@ def fit_single_index(
         j: the variable.
         start: a·x to start from.
         allowed: the variables that may be parents.
-        config: the settings of g.
+        fitter: of g.
     """
     free = ~data.is_intervened[:, j]
     regression = Regression(data.x[:, j], free.astype(np.float64))
-    best = _fit(data, j, unit_variance(start, data.x), regression, config)
+    best = _fit(data, j, unit_variance(start, data.x), regression, fitter)
     for _ in range(MAX_GROWTH):
         gains = _score_test(data, best, regression, allowed)
         most = gains.max(initial=0.0)
-        if most <= config.penalty:
+        if most <= fitter.penalty:
             break
-        new = allowed[gains > max(most / 2, config.penalty)]
-        wider = _with_parents(best.factor, np.union1d(best.factor.parents, new))
-        trial = _fit(data, j, wider, regression, config)
-        if _nats(trial, best, regression, config) < config.penalty:
+        new = allowed[gains > max(most / 2, fitter.penalty)]
+        wider = best.factor.with_parents(np.union1d(best.factor.parents, new))
+        trial = _fit(data, j, wider, regression, fitter)
+        if fitter.nats(regression, best.error, trial.error) < fitter.penalty:
             break
         best = trial
-    return _narrowed(data, j, best, regression, config)
+    return _narrowed(data, j, best, regression, fitter).factor
 
 
 def _fit(
-    data: InterventionalData,
-    j: int,
-    start: Function,
-    regression: Regression,
-    config: FunctionConfig,
-) -> SingleIndex:
+    data: InterventionalData, j: int, start: Function, regression: Regression, fitter: Fitter
+) -> _SingleIndex:
     z = start.values(data.x)[:, None]
-    g = fit_function(z, np.array([0]), regression, config)
-    factor, (g,) = fit_together(data, z, 0, start, [(j, g)], config)
-    left = regression.target - g.values(factor.values(data.x)[:, None])
-    return SingleIndex(factor, g, float(np.average(left**2, weights=regression.weights)))
+    g = fitter.fit(z, np.array([0]), regression)
+    factor, (g,) = fit_together(data, z, 0, [start, g], np.array([j]), fitter)
+    return _SingleIndex(factor, g, regression.error(g, factor.values(data.x)[:, None]))
 
 
 def _score_test(
     data: InterventionalData,
-    found: SingleIndex,
+    found: _SingleIndex,
     regression: Regression,
     allowed: Int[np.ndarray, " candidates"],
 ) -> Float[np.ndarray, " candidates"]:
@@ -114,33 +137,15 @@ def _score_test(
 
 
 def _narrowed(
-    data: InterventionalData,
-    j: int,
-    best: SingleIndex,
-    regression: Regression,
-    config: FunctionConfig,
-) -> SingleIndex:
+    data: InterventionalData, j: int, best: _SingleIndex, regression: Regression, fitter: Fitter
+) -> _SingleIndex:
     """Without the parents of least weight, one by one, as long as that costs less than an edge."""
     while len(best.factor.parents) > 1:
         spread = data.x[:, best.factor.parents].std(axis=0)
-        weakest = int(np.argmin(np.abs(best.factor.w2) * spread))
-        fewer = _with_parents(best.factor, np.delete(best.factor.parents, weakest))
-        trial = _fit(data, j, fewer, regression, config)
-        if _nats(best, trial, regression, config) > config.penalty:
+        weakest = int(np.argmin(np.abs(best.factor.weights[:-1]) * spread))
+        fewer = best.factor.with_parents(np.delete(best.factor.parents, weakest))
+        trial = _fit(data, j, fewer, regression, fitter)
+        if fitter.nats(regression, trial.error, best.error) > fitter.penalty:
             break
         best = trial
     return best
-
-
-def _with_parents(factor: Function, parents: Int[np.ndarray, " inputs"]) -> Function:
-    """The same linear function of other variables; new ones have no weight yet."""
-    weights = dict(zip(factor.parents.tolist(), factor.w2.tolist(), strict=True))
-    w2 = np.array([weights.get(int(i), 0.0) for i in parents])
-    return Function(parents, None, None, w2, factor.b2)
-
-
-def _nats(
-    new: SingleIndex, old: SingleIndex, regression: Regression, config: FunctionConfig
-) -> float:
-    count = int((regression.weights > 0).sum())
-    return float(count / 2 * np.log((old.error + config.floor) / (new.error + config.floor)))

@@ -1,0 +1,74 @@
+"""The loop all layered solvers share: every pair in its own units, then one model of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ucad.data import InterventionalData
+from ucad.scm import FactorSCM
+from ucad.solvers.layered.layer_pairs import LayerPair, PairData
+from ucad.solvers.layered.pair_model import PairModel, assemble
+
+__all__ = ["FitPair", "Fitted", "PairFit", "fit_pairs"]
+
+MAX_SCORED_SAMPLES = 20_000
+"""The validation NLL is taken of at most so many samples. Its standard error is then below a
+hundredth of the spread of the NLL between samples, and a recording may have millions."""
+
+HistoryRow: TypeAlias = dict[str, float | int | str]
+
+
+class PairFit(NamedTuple):
+    """What was found in one pair of layers.
+
+    Attributes:
+        model: in the units of `PairData`.
+        figures: what the history says of it.
+        interrupted: whether the user stopped the fit here.
+    """
+
+    model: PairModel
+    figures: HistoryRow
+    interrupted: bool = False
+
+
+FitPair: TypeAlias = Callable[[int, LayerPair, PairData, bool], PairFit]
+"""Fits pair number k; the last argument says whether the user has stopped an earlier one."""
+
+
+class Fitted(NamedTuple):
+    """All pairs as one model in the units of the given data."""
+
+    scm: FactorSCM
+    validation_nll: float
+    history: tuple[HistoryRow, ...]
+    interrupted: bool
+
+
+def fit_pairs(
+    data: InterventionalData,
+    pairs: Sequence[LayerPair],
+    fit_pair: FitPair,
+    validation: InterventionalData | None,
+) -> Fitted:
+    """Fits pair after pair and puts the models together."""
+    models: list[PairModel] = []
+    history: list[HistoryRow] = []
+    interrupted = False
+    for number, pair in enumerate(pairs):
+        pair_data = PairData.of(data, pair)
+        found = fit_pair(number, pair, pair_data, interrupted)
+        models.append(found.model.in_units(pair_data.causes, pair_data.effects))
+        history.append({"pair": number, **found.figures})
+        interrupted |= found.interrupted
+    scm = assemble(data, pairs, models)
+    nll = _held_out_nll(scm, data if validation is None else validation)
+    return Fitted(scm, nll, tuple(history), interrupted)
+
+
+def _held_out_nll(scm: FactorSCM, scored: InterventionalData) -> float:
+    if scored.n_samples > MAX_SCORED_SAMPLES:
+        share = MAX_SCORED_SAMPLES / scored.n_samples
+        scored = scored.split(share, 1 - share).train
+    return scm.nll(scored.x, scored.is_intervened)

@@ -1,0 +1,144 @@
+"""The model of one pair of layers, and the `FactorSCM` that the models of all pairs make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+
+from ucad.data import InterventionalData, Scaling
+from ucad.graph import FactorGraph
+from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
+from ucad.solvers.layered.layer_pairs import LayerPair
+
+__all__ = ["BinaryTerm", "PairModel", "assemble"]
+
+LARGEST_TANH_INPUT = 1e-4
+"""A linear term u of a factor that also has a tanh is written as tanh(εu)/ε; this is the largest
+|εu| over the samples, without a unit. tanh(v) is v to one part in v²/3, so here in 3 · 10⁸."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryTerm:
+    """What a two-valued function of the causes adds to z: gain · tanh(direction · x + offset).
+
+    Attributes:
+        direction: one number per cause.
+        offset: what the tanh adds to direction · x.
+        gain: one number per factor.
+    """
+
+    direction: Float[np.ndarray, " causes"]
+    offset: float
+    gain: Float[np.ndarray, " factors"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairModel:
+    """z = W x_causes + b, and x_effect = w2 · tanh(W1 z + b1) + b2 + u for every effect.
+
+    Attributes:
+        weight: W, factors × causes.
+        bias: b.
+        w1: effects × hidden × factors; zero where a factor does not make the effect.
+        b1: effects × hidden.
+        w2: effects × hidden.
+        b2: one number per effect.
+        noise_scale: the root mean squared error of each effect.
+        binary: added to z if not None.
+    """
+
+    weight: Float[np.ndarray, "factors causes"]
+    bias: Float[np.ndarray, " factors"]
+    w1: Float[np.ndarray, "effects hidden factors"]
+    b1: Float[np.ndarray, "effects hidden"]
+    w2: Float[np.ndarray, "effects hidden"]
+    b2: Float[np.ndarray, " effects"]
+    noise_scale: Float[np.ndarray, " effects"]
+    binary: BinaryTerm | None = None
+
+    def in_units(self, causes: Scaling, effects: Scaling) -> PairModel:
+        """Returns the model of x and y when this one is of (x − mean) / scale on both sides."""
+        weight, binary = self.weight / causes.scale, self.binary
+        if binary is not None:
+            direction = binary.direction / causes.scale
+            offset = binary.offset - float(direction @ causes.mean)
+            binary = replace(binary, direction=direction, offset=offset)
+        return replace(
+            self,
+            weight=weight,
+            bias=self.bias - weight @ causes.mean,
+            w2=self.w2 * effects.scale[:, None],
+            b2=effects.mean + self.b2 * effects.scale,
+            noise_scale=self.noise_scale * effects.scale,
+            binary=binary,
+        )
+
+
+def assemble(
+    data: InterventionalData, pairs: Sequence[LayerPair], models: Sequence[PairModel]
+) -> FactorSCM:
+    """Returns one `FactorSCM` of all pairs; variables of the first layer are roots."""
+    n, m = data.n_variables, sum(pair.n_factors for pair in pairs)
+    hidden = max(model.w2.shape[1] for model in models)
+    w1, b1, w2 = np.zeros((n, hidden, m)), np.zeros((n, hidden)), np.zeros((n, hidden))
+    b2, noise = data.x.mean(axis=0), data.x.std(axis=0)
+    for pair, model, own in _with_factors(pairs, models):
+        h = model.w2.shape[1]
+        w1[np.ix_(pair.effects, np.arange(h), own)] = model.w1
+        b1[pair.effects, :h], w2[pair.effects, :h] = model.b1, model.w2
+        b2[pair.effects], noise[pair.effects] = model.b2, model.noise_scale
+    F_Z = _factor_mechanism(data, pairs, models)
+    F_X = MLPMechanism(_double(w1), _double(b1), _double(w2), _double(b2))
+    graph = FactorGraph(_edges(F_Z).T, _edges(F_X), variable_names=data.variable_names)
+    return FactorSCM(graph, F_Z, F_X, _double(noise))
+
+
+def _factor_mechanism(
+    data: InterventionalData, pairs: Sequence[LayerPair], models: Sequence[PairModel]
+) -> LinearMechanism | MLPMechanism:
+    """Returns F_Z of all pairs: linear, unless a pair has a binary term.
+
+    With one, every factor has two tanh units: one for the binary term, and one for its linear part
+    u, as tanh(εu)/ε with a small ε.
+    """
+    n, m = data.n_variables, sum(pair.n_factors for pair in pairs)
+    weight, bias = np.zeros((m, n)), np.zeros(m)
+    steep, offset, gain = np.zeros((m, n)), np.zeros(m), np.zeros(m)
+    for pair, model, own in _with_factors(pairs, models):
+        weight[np.ix_(own, pair.causes)], bias[own] = model.weight, model.bias
+        if model.binary is not None:
+            steep[np.ix_(own, pair.causes)] = model.binary.direction
+            offset[own], gain[own] = model.binary.offset, model.binary.gain
+    if not gain.any():
+        return LinearMechanism(_double(weight), _double(bias))
+    largest = np.maximum(np.abs(data.x @ weight.T).max(axis=0), np.finfo(float).tiny)
+    epsilon = np.where(weight.any(axis=1), LARGEST_TANH_INPUT / largest, 0.0)
+    inverse = np.divide(1.0, epsilon, out=np.zeros_like(epsilon), where=epsilon > 0)
+    return MLPMechanism(
+        _double(np.stack([epsilon[:, None] * weight, steep], axis=1)),
+        _double(np.stack([np.zeros(m), offset], axis=1)),
+        _double(np.stack([inverse, gain], axis=1)),
+        _double(bias),
+    )
+
+
+def _with_factors(
+    pairs: Sequence[LayerPair], models: Sequence[PairModel]
+) -> Iterator[tuple[LayerPair, PairModel, Int[np.ndarray, " factors"]]]:
+    """Yields every pair with its model and the numbers of its factors among all."""
+    first = 0
+    for pair, model in zip(pairs, models, strict=True):
+        yield pair, model, np.arange(first, first + pair.n_factors)
+        first += pair.n_factors
+
+
+def _double(values: np.ndarray) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def _edges(mechanism: LinearMechanism | MLPMechanism) -> Bool[np.ndarray, "targets inputs"]:
+    return np.asarray(mechanism.uses().numpy() != 0)

@@ -1,0 +1,299 @@
+"""Candidate factors: what variables are functions of, and better versions of chosen factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ucad._types import BooleanMatrix, FactorSamples, VariableSamples
+from ucad.data import InterventionalData
+from ucad.graph import boolean_product
+from ucad.scm.families import Function
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import Regression, unit_variance
+from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.regression.parent_selection import fit_with_selection
+from ucad.solvers.regression.stepwise import Problems, Selection, select_features
+from ucad.solvers.search.causes import MAX_CANDIDATES, Causes, parent_sets
+from ucad.solvers.search.choice import Choice, Order
+from ucad.solvers.search.model import pseudo_target
+from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.variable_regressions import VariableRegressions
+
+__all__ = ["Candidates"]
+
+TWIN = 0.95
+"""Correlation above which a variable never acted on may be a copy of the factor it hangs on."""
+
+STEP = 1e-4
+"""Of numerical derivatives along a factor of unit variance."""
+
+Variables = Int[np.ndarray, " ..."]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Makes candidate factors, all of unit variance.
+
+    Attributes:
+        problem: the problem.
+        causes: who may cause whom.
+        separated: pairs of factors of which one was taken out of the other already.
+        pooled: factors fitted to their children already, with all factors of those children.
+    """
+
+    problem: Problem
+    causes: Causes
+    separated: set[tuple[Function, ...]] = field(default_factory=set)
+    pooled: set[tuple[Function, frozenset[tuple[int, Function]]]] = field(default_factory=set)
+
+    @cached_property
+    def regressions(self) -> VariableRegressions:
+        """What reads factors off variables."""
+        return VariableRegressions(self.problem, self.causes)
+
+    @property
+    def data(self) -> InterventionalData:
+        """The samples."""
+        return self.problem.data
+
+    @property
+    def _eliminates(self) -> bool:
+        """Whether parents are selected backwards as well: at several features each it is too dear.
+
+        Proposals by blankets have left the siblings out by then.
+        """
+        return self.causes.is_noisy and self.problem.is_linear
+
+    def anchors(self) -> Iterator[Function]:
+        """E[x_j | parents] of every variable: for an out-anchor, its factor.
+
+        Lemma "Reading Q, R in A" for functions. The parents are selected under every proposal of
+        who may cause whom; where mechanisms are not linear also without variables never acted on,
+        since such a leaf is a proxy of its factor.
+        """
+        yield from self._known_anchors()
+        done: set[tuple[int, tuple[int, ...]]] = set()
+        first = self.causes.may_cause
+        for may_cause in self._readings(done):
+            sets, _ = self._parent_sets(may_cause, self.data.x)
+            for j, parents in enumerate(sets):
+                pair = (j, tuple(parents.tolist()))
+                if len(parents) and pair not in done:
+                    done.add(pair)
+                    allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
+                    yield from self.regressions.factors_of_variable(
+                        j, parents, allowed, widen=widen
+                    )
+        if self.regressions.is_searched and not self.problem.is_linear:
+            yield from self._of_overlooked_parents(done)
+
+    def _of_overlooked_parents(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[Function]:
+        """E[x_j | x_i] where no parents were found and all functions of x_i together explain x_j.
+
+        A function that goes up and down needs several, and none of them pays alone.
+        """
+        gains = self._alone(self.data.x)
+        width = self.problem.reading_family.features(self.data.x[:1]).shape[2]
+        gains[gains <= self.problem.penalty + width] = 0.0
+        for j, parents in done:
+            gains[j] = 0.0
+            gains[list(parents), j] = 0.0
+        for j in np.flatnonzero(gains.any(axis=1)).tolist():
+            best = np.array([int(np.argmax(gains[j]))])
+            allowed = np.flatnonzero(gains[j])
+            yield from self.regressions.factors_of_variable(j, best, allowed, widen=False)
+
+    def improvements(self, choice: Choice, order: Order) -> Iterator[Function]:
+        """Better versions of the chosen factors, and factors that seem to be missing."""
+        children = choice.children(order)
+        residual = self._residual(choice, order, children)
+        for k in range(len(order)):
+            yield from self._pooled(choice, order, k, children, residual)
+        yield from self._separated(choice, order)
+        yield from self.missing(residual, len(order))
+
+    def missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
+        """What is left of those variables of which low-level parents predict most that is left."""
+        sets, gains = self._parent_sets(self.causes.may_cause, residual)
+        for j in np.argsort(-gains, kind="stable")[:n_proposals]:
+            if len(sets[j]):
+                allowed = np.flatnonzero(self.causes.may_cause[:, j])
+                yield from self.regressions.factors_of(residual[:, j], sets[j], allowed, int(j))
+
+    def of_one_parent(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
+        """What is left of a variable as a function of the one variable that explains most of it."""
+        gains = self._alone(residual)
+        best = gains.argmax(axis=1)
+        for j in np.argsort(-gains.max(axis=1), kind="stable")[:n_proposals].tolist():
+            if gains[j, best[j]] > 0:
+                one = best[[j]]
+                yield from self.regressions.factors_of(residual[:, j], one, one, j)
+
+    def _alone(self, targets: VariableSamples) -> Float[np.ndarray, "variables variables"]:
+        """Nats that functions of each admissible variable alone explain of each target."""
+        family = self.problem.reading_family
+        gains = explained_nats(self.data.x, targets, self.data.is_intervened, family)
+        gains[~self.problem.admissible.may_precede.T] = 0.0
+        return gains
+
+    def _known_anchors(self) -> Iterator[Function]:
+        """E[x_j | parents] of children the prior gives to one factor, with its required parents."""
+        prior = self.problem.admissible.prior
+        if prior is None or prior.required_child is None:
+            return
+        child = np.asarray(prior.required_child)
+        anchored = child & (child.sum(axis=1, keepdims=True) == 1)
+        open_to = self.causes.may_cause & boolean_product(
+            self.problem.admissible.labelled().parents_for(child), anchored.T
+        )
+        sets, _ = self._parent_sets(open_to, self.data.x)
+        for j, k in np.argwhere(anchored):
+            parents = sets[j]
+            if prior.required_parent is not None:
+                parents = np.union1d(parents, np.flatnonzero(prior.required_parent[:, k]))
+            if len(parents):
+                allowed = np.union1d(np.flatnonzero(open_to[:, j]), parents)
+                yield from self.regressions.factors_of_variable(
+                    int(j), parents, allowed, widen=False
+                )
+
+    def _readings(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
+        """Who may cause whom, in ever other ways; `done` fills up on the way."""
+        yield from self.causes.proposals
+        if not self.regressions.is_searched or self.causes.never_acted_on.all():
+            return
+        may_cause, acted_on = self.causes.may_cause, ~self.causes.never_acted_on[:, None]
+        if not self.problem.is_linear:
+            is_root = np.ones((len(may_cause), 1), dtype=bool)
+            is_root[[j for j, _ in done]] = False
+            twin = np.abs(np.corrcoef(self.data.x.T)) > TWIN
+            yield may_cause & (acted_on | ~twin)
+            yield may_cause & (acted_on | is_root)
+        yield may_cause & acted_on
+        without = np.ones(len(may_cause), dtype=bool)
+        without[[j for j, _ in done]] = False
+        yield self.problem.admissible.may_precede & acted_on & without
+
+    def _parent_sets(
+        self, may_cause: BooleanMatrix, targets: VariableSamples
+    ) -> tuple[list[Variables], Float[np.ndarray, " variables"]]:
+        return parent_sets(self.problem, may_cause, targets, backward=self._eliminates)
+
+    def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
+        """What the chosen factors leave of every variable; 0 where it is clamped."""
+        left = self.data.x - self._predicted(choice.values, order, children)
+        free = ~self.data.is_intervened
+        mean = (left * free).sum(axis=0) / np.maximum(free.sum(axis=0), 1)
+        return np.where(free, left - mean, 0.0)
+
+    def _pooled(
+        self,
+        choice: Choice,
+        order: Order,
+        k: int,
+        children: Selection,
+        residual: VariableSamples,
+    ) -> Iterator[Function]:
+        """Factor k fitted to what all its children say of it, parents chosen anew."""
+        made = children.selected.reshape(len(residual.T), -1, choice.n_functions)
+        made = np.any(made, axis=2)
+        its = np.flatnonzero(made[:, order[k]])
+        allowed = self._possible_parents(made, order, k)
+        current = choice.functions[order[k]]
+        theirs = {(int(j), choice.functions[c]) for j in its for c in np.flatnonzero(made[j])}
+        if not len(its) or not len(allowed) or (current, frozenset(theirs)) in self.pooled:
+            return
+        self.pooled.add((current, frozenset(theirs)))
+        z = choice.values[:, order[k]]
+        slope = self._slope(choice, order[k], children, its) * ~self.data.is_intervened[:, its]
+        regression = pseudo_target(z, slope, residual[:, its], 1.0 / children.residual[its])
+        allowed = self._likely(regression, allowed, current.parents)
+        parents = self._select(regression, allowed)
+        if not self.problem.factor_family.is_affine:
+            parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
+        if len(parents):
+            fitter = self.problem.fitter(self.problem.factor_family)
+            fitted = fit_with_selection(self.data, parents, regression, allowed, fitter, current)
+            yield unit_variance(fitted, self.data.x)
+
+    def _possible_parents(self, made: BooleanMatrix, order: Order, k: int) -> Variables:
+        """Variables that no factor from k on makes, and that may cause every child of k."""
+        is_child = made[:, order[k]]
+        possible = self.problem.admissible.parents_for(is_child[:, None])[:, 0]
+        if self.problem.admissible.layer_of is None:
+            possible &= ~made[:, list(order[k:])].any(axis=1)
+            if not self.problem.is_linear:
+                proposed = np.logical_or.reduce(self.causes.proposals)
+                possible &= proposed[:, is_child].any(axis=1)
+        return np.flatnonzero(possible)
+
+    def _likely(self, regression: Regression, allowed: Variables, current: Variables) -> Variables:
+        """Of very many possible parents the current ones and the most correlated."""
+        if len(allowed) <= MAX_CANDIDATES:
+            return allowed
+        x = self.data.x[:, allowed]
+        weighted = regression.weights * (regression.target - regression.target.mean())
+        strength = np.abs(weighted @ (x - x.mean(axis=0))) / x.std(axis=0)
+        strength[np.isin(allowed, current)] = np.inf
+        return np.sort(allowed[np.argsort(-strength, kind="stable")[:MAX_CANDIDATES]])
+
+    def _select(self, regression: Regression, allowed: Variables) -> Variables:
+        """Weighted stepwise selection of additive features of the allowed variables."""
+        target, weights = regression
+        features = self.problem.factor_family.features(self.data.x[:, allowed])
+        width = features.shape[2]
+        both = np.concatenate([features.reshape(len(target), -1), target[:, None]], axis=1)
+        share = weights / weights.sum()
+        both = ((both - share @ both) * np.sqrt(share)[:, None]).astype(np.float32)
+        gram = (both.T @ both).astype(np.float64)
+        gram[np.diag_indices_from(gram)] += self.problem.floor
+        count = np.array([float(regression.n_samples)])
+        everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
+        one = Problems(gram[None], count, np.array([0]), everything)
+        found = select_features(one, self.problem.penalty, backward=self._eliminates)
+        return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
+
+    def _separated(self, choice: Choice, order: Order) -> Iterator[Function]:
+        """h(x) = z_k − c z_l without the parents that z_k and z_l share.
+
+        An anchor with two factors gives z_k + c z_l in place of z_k.
+        """
+        for k in order:
+            for other in order:
+                shared = choice.parents[:, k] & choice.parents[:, other]
+                own = np.flatnonzero(choice.parents[:, k] & ~shared)
+                pair = (choice.functions[k], choice.functions[other])
+                if shared.any() and len(own) and pair not in self.separated:
+                    self.separated.add(pair)
+                    z, taken = choice.values[:, k], choice.values[:, other]
+                    yield remainder(self.problem, z, taken, own)
+
+    def _predicted(
+        self, values: FactorSamples, order: Order, children: Selection
+    ) -> VariableSamples:
+        """What the additive regressions on the chosen factors predict of every variable."""
+        features = self.problem.variable_family.features(values[:, order])
+        width = features.shape[2]
+        chosen = [c * width + f for c in order for f in range(width)]
+        predicted: VariableSamples = (
+            features.reshape(len(values), -1) @ children.coefficients[:, chosen].T
+        )
+        return predicted
+
+    def _slope(
+        self, choice: Choice, candidate: int, children: Selection, its: Variables
+    ) -> Float[np.ndarray, "samples children"]:
+        """The derivative of the predictions of some variables in one factor."""
+        width, features = choice.n_functions, self.problem.variable_family.features
+        coefficients = children.coefficients[its, candidate * width : (candidate + 1) * width]
+        z = choice.values[:, [candidate]]
+        ahead, behind = (features(z + h)[:, 0] for h in (STEP, -STEP))
+        slope: Float[np.ndarray, "samples children"] = (
+            (ahead - behind) @ coefficients.T / (2 * STEP)
+        )
+        return slope

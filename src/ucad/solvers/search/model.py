@@ -1,0 +1,284 @@
+"""The whole f-SCM in the making: scored, edited, and fitted jointly for a given graph."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ucad._types import FactorSamples, VariableSamples, VariablesByFactors
+from ucad.graph import boolean_product, topological_levels
+from ucad.scm.families import EMPTY, Function
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
+from ucad.solvers.regression.joint import fit_together
+
+__all__ = [
+    "Edit",
+    "Model",
+    "changed_factors",
+    "edited",
+    "fit_variables",
+    "is_acyclic",
+    "polish",
+    "pseudo_target",
+    "refit",
+    "relabelled",
+    "scored",
+    "target_from_children",
+    "unexplained",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An f-SCM in the making.
+
+    score = −Σ_j N_j/2 · log(mse_j + s₀) − penalty · (|Q| + |R|) − ½ · weights
+
+    The last term is what the weights of all functions gain on average by fitting noise.
+
+    Attributes:
+        factors: z_k as functions of the variables.
+        variables: x_j as functions of the factors; constant for a root.
+        state: the factors at every sample.
+        errors: mse_j over the samples in which j is not clamped.
+        score: the penalised log-likelihood in nats, higher is better.
+    """
+
+    factors: tuple[Function, ...]
+    variables: tuple[Function, ...]
+    state: FactorSamples
+    errors: Float[np.ndarray, " variables"]
+    score: float
+
+    @property
+    def Q(self) -> VariablesByFactors:
+        """Which variable is a parent of which factor."""
+        return _incidence([f.parents for f in self.factors], len(self.variables)).T
+
+    @property
+    def R(self) -> VariablesByFactors:
+        """Which variable is a child of which factor."""
+        return _incidence([g.parents for g in self.variables], len(self.factors))
+
+    @property
+    def is_used(self) -> Bool[np.ndarray, " factors"]:
+        """Which factors have a parent and a child."""
+        return np.asarray(self.Q.any(axis=0) & self.R.any(axis=0))
+
+    def with_factor(self, k: int, function: Function, x: VariableSamples) -> Model:
+        """The same with another factor k; variables and score still are those of the old one."""
+        factors, state = list(self.factors), self.state.copy()
+        factors[k], state[:, k] = function, function.values(x)
+        return replace(self, factors=tuple(factors), state=state)
+
+
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """A change of the graph: which factors get which parents, which variables which factors.
+
+    Attributes:
+        R: who is whose child.
+        factors: the functions, with new parents, of the factors that change.
+        starts_anew: whether the children of those factors are fitted from nothing.
+    """
+
+    R: VariablesByFactors
+    factors: Mapping[int, Function] = field(default_factory=dict)
+    starts_anew: bool = False
+
+    def Q(self, model: Model) -> VariablesByFactors:
+        """The parents of the factors once the edit is made."""
+        Q = model.Q.copy()
+        for k, function in self.factors.items():
+            Q[:, k] = np.isin(np.arange(len(Q)), function.parents)
+        return Q
+
+
+def edited(problem: Problem, model: Model, edit: Edit, effort: Effort) -> tuple[Model, set[int]]:
+    """The model after an edit, with all variables it touches fitted again, and which those are."""
+    touched = set(np.flatnonzero((edit.R != model.R).any(axis=1)).tolist())
+    for k in edit.factors:
+        touched |= set(np.flatnonzero(edit.R[:, k]).tolist())
+    factors = [edit.factors.get(k, function) for k, function in enumerate(model.factors)]
+    if edit.starts_anew:
+        fresh = (EMPTY if j in touched else g for j, g in enumerate(model.variables))
+        model = replace(model, variables=tuple(fresh))
+    return fit_variables(problem, factors, edit.R, effort, model, touched), touched
+
+
+def is_acyclic(Q: VariablesByFactors, R: VariablesByFactors) -> bool:
+    """Whether Q and R make an f-DAG."""
+    return not (Q & R).any() and topological_levels(boolean_product(R.T, Q)) is not None
+
+
+def fit_variables(
+    problem: Problem,
+    factors: Sequence[Function],
+    R: VariablesByFactors,
+    effort: Effort,
+    model: Model | None = None,
+    only: Collection[int] | None = None,
+) -> Model:
+    """Fits every variable to its factors and scores the whole.
+
+    Fits start from the functions of `model`, if there is one; with `only`, the other variables are
+    taken from it as they are.
+    """
+    data = problem.data
+    z = np.stack([f.values(data.x) for f in factors], axis=1)
+    variables: list[Function] = [EMPTY] * data.n_variables
+    if model is not None:
+        variables = list(model.variables)
+    errors = np.zeros(data.n_variables) if model is None else model.errors.copy()
+    for j in range(data.n_variables) if only is None else sorted(only):
+        parents = np.flatnonzero(R[j])
+        variables[j], errors[j] = _fit_variable(problem, z, parents, j, effort, variables[j])
+    return scored(problem, Model(tuple(factors), tuple(variables), z, errors, 0.0))
+
+
+def _fit_variable(
+    problem: Problem,
+    z: FactorSamples,
+    parents: Int[np.ndarray, " some"],
+    j: int,
+    effort: Effort,
+    start: Function,
+) -> tuple[Function, float]:
+    free = ~problem.data.is_intervened[:, j]
+    regression = Regression(problem.data.x[:, j], free.astype(np.float64))
+    fitted = problem.fitter(problem.variable_family, effort).fit(z, parents, regression, start)
+    return fitted, float(np.mean((regression.target - fitted.values(z))[free] ** 2))
+
+
+def refit(problem: Problem, model: Model, some: Iterable[int], effort: Effort) -> Model:
+    """The model with some variables fitted to the factors again, and its score."""
+    return fit_variables(problem, model.factors, model.R, effort, model, list(some))
+
+
+def relabelled(model: Model, order: Int[np.ndarray, " factors"]) -> Model:
+    """The same model with its factors in another order."""
+    new = np.argsort(order)
+    return replace(
+        model,
+        factors=tuple(model.factors[k] for k in order),
+        variables=tuple(g.renamed(new[g.parents]) for g in model.variables),
+        state=model.state[:, order],
+    )
+
+
+def changed_factors(before: Model | None, now: Model) -> list[int]:
+    """The factors of a model that another one does not have, with the same edges."""
+    if before is None:
+        return list(range(len(now.factors)))
+    old, new = (np.concatenate([model.Q, model.R]) for model in (before, now))
+    return np.flatnonzero(~np.any((new[:, :, None] == old[:, None]).all(axis=0), axis=1)).tolist()
+
+
+def unexplained(problem: Problem, model: Model) -> VariableSamples:
+    """What the factors leave of every variable; 0 where it is clamped."""
+    x, z = problem.data.x, model.state
+    left = np.stack([x - g.values(z) for x, g in zip(x.T, model.variables, strict=True)]).T
+    return np.where(problem.data.is_intervened, 0.0, left)
+
+
+def pseudo_target(
+    z: Float[np.ndarray, " samples"],
+    slope: Float[np.ndarray, "samples children"],
+    residual: Float[np.ndarray, "samples children"],
+    precision: Float[np.ndarray, " children"],
+) -> Regression:
+    """What the children of a factor say it should be, one Gauss–Newton step from what it is.
+
+    Minimising Σ_j p_j (e_j − g_j δ)² over the change δ of the factor in one sample gives
+    δ = Σ_j p_j g_j e_j / Σ_j p_j g_j², with the weight Σ_j p_j g_j². Clamped children have slope 0.
+    """
+    weights = (slope**2 * precision).sum(axis=1)
+    safe = np.maximum(weights, 1e-6 * weights.max(initial=1e-12))
+    return Regression(z + (slope * precision * residual).sum(axis=1) / safe, weights)
+
+
+def target_from_children(problem: Problem, model: Model, k: int) -> Regression:
+    """What all its children say factor k should be."""
+    data, z = problem.data, model.state
+    children = np.flatnonzero(model.R[:, k])
+    free = ~data.is_intervened[:, children]
+    residual, slope = np.zeros(free.shape), np.zeros(free.shape)
+    for at, j in enumerate(children):
+        function = model.variables[j]
+        residual[:, at] = data.x[:, j] - function.values(z)
+        column = int(np.flatnonzero(function.parents == k)[0])
+        slope[:, at] = function.gradient(z)[:, column] * free[:, at]
+    precision = 1.0 / (model.errors[children] + problem.floor)
+    return pseudo_target(z[:, k], slope, residual, precision)
+
+
+def polish(
+    problem: Problem,
+    model: Model,
+    effort: Effort,
+    n_rounds: int,
+    only: Collection[int] | None = None,
+) -> Model:
+    """Improves factors and their children, at a fixed graph, while the score rises.
+
+    A factor that gained less than an edge is worth waits until one that shares a child with it
+    gains more. With `only`, it starts with the given factors.
+    """
+    waiting = set(range(len(model.factors)) if only is None else only)
+    shared = boolean_product(model.R.T, model.R)
+    for _ in range(n_rounds):
+        for k in sorted(waiting):
+            problem.budget.check()
+            trial = _better_factor(problem, model, k, effort)
+            gain = 0.0 if trial is None else trial.score - model.score
+            if trial is not None and gain > 0:
+                model = trial
+            if gain < problem.penalty:
+                waiting.discard(k)
+            else:
+                waiting.update(np.flatnonzero(shared[k]).tolist())
+    return model
+
+
+def _better_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model | None:
+    """The model with factor k and the functions of it fitted again; None if there are none."""
+    x, children = problem.data.x, np.flatnonzero(model.R[:, k])
+    if not len(children) or not len(model.factors[k].parents):
+        return None
+    if problem.variable_family.is_affine:
+        said = target_from_children(problem, model, k)
+        fitter = problem.fitter(problem.factor_family, effort)
+        fitted = fitter.fit(x, model.factors[k].parents, said, model.factors[k])
+        return refit(problem, model.with_factor(k, unit_variance(fitted, x), x), children, effort)
+    functions = [model.factors[k], *(model.variables[j] for j in children)]
+    fitter = problem.fitter(problem.variable_family, effort)
+    factor, others = fit_together(problem.data, model.state, k, functions, children, fitter)
+    changed = model.with_factor(k, factor, x)
+    variables, errors = list(model.variables), model.errors.copy()
+    for j, function in zip(children, others, strict=True):
+        variables[j] = function
+        left = x[:, j] - function.values(changed.state)
+        errors[j] = np.mean(left[~problem.data.is_intervened[:, j]] ** 2)
+    return scored(problem, replace(changed, variables=tuple(variables), errors=errors))
+
+
+def scored(problem: Problem, model: Model) -> Model:
+    """The same model with the score of its errors and edges."""
+    counts = (~problem.data.is_intervened).sum(axis=0)
+    fit = -(counts / 2 * np.log(model.errors + problem.floor)).sum()
+    functions = (*model.factors, *model.variables)
+    price = sum(problem.penalty * len(f.parents) + len(f.weights) / 2 for f in functions)
+    return replace(model, score=float(fit - price))
+
+
+def _incidence(
+    parents: Sequence[Int[np.ndarray, " ..."]], width: int
+) -> Bool[np.ndarray, "rows columns"]:
+    incidence = np.zeros((len(parents), width), dtype=bool)
+    for row, chosen in enumerate(parents):
+        incidence[row, chosen] = True
+    return incidence

@@ -1,0 +1,103 @@
+"""What the data could not tell: directions, and factors that cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ucad.graph import boolean_product, in_anchors, out_anchors
+from ucad.solvers.problem import Problem
+from ucad.solvers.search.causes import Causes
+from ucad.solvers.search.model import Model
+from ucad.solvers.status import FitStatus
+
+__all__ = ["fit_status", "identifiability_notes", "open_directions"]
+
+COLLINEAR = 0.99
+"""Correlation above which two factors cannot be told apart."""
+
+
+def fit_status(
+    problem: Problem,
+    model: Model,
+    causes: Causes | None,
+    *,
+    interrupted: bool = False,
+    out_of_time: bool = False,
+) -> FitStatus:
+    """How the search ended, with what could not be oriented or told apart."""
+    names = [f"Z{k + 1}" for k in range(len(model.factors))]
+    violations = {
+        f"{kind} of {names[k]}": 1.0
+        for kind, edges, anchors in [
+            ("in-anchor", model.Q, in_anchors(model.Q)),
+            ("out-anchor", model.R, out_anchors(model.R)),
+        ]
+        for k in range(edges.shape[1])
+        if not np.asarray(anchors)[:, k].any()
+    }
+    notes = tuple(identifiability_notes(problem, model, causes))
+    advice = ("Act on the variables named in the notes to settle them.",) if notes else ()
+    reason = "The search is complete: no change of the graph improves the score."
+    if interrupted:
+        reason = "Interrupted; this is the best model so far."
+    if out_of_time:
+        reason, advice = problem.budget.reason, (problem.budget.advice, *advice)
+    return FitStatus(
+        converged=not (interrupted or out_of_time),
+        feasible=not violations,
+        interrupted=interrupted,
+        reason=reason,
+        violations=violations,
+        advice=advice,
+        notes=notes,
+    )
+
+
+def identifiability_notes(problem: Problem, model: Model, causes: Causes | None) -> Iterator[str]:
+    """What no method could know from these data, one sentence each."""
+    data, used = problem.data, np.flatnonzero(model.is_used)
+    for k in np.flatnonzero(~model.is_used):
+        yield f"Z{k + 1} explains nothing: fewer factors may be enough."
+    if data.layer_of is None:
+        pairs = open_directions(problem, model, causes)
+        names = data.variable_names
+        for i, j in pairs:
+            yield (
+                f"The direction of {names[i]} → {names[j]} is a guess: no intervention shows it."
+            )
+    if len(used) > 1:
+        correlation = np.abs(np.corrcoef(model.state[:, used].T))
+        for a, b in np.argwhere(np.triu(correlation > COLLINEAR, k=1)):
+            yield f"Z{used[a] + 1} and Z{used[b] + 1} are collinear and cannot be told apart."
+    if data.layer_of is None and not data.is_intervened.any():
+        yield "Nothing was acted on: all directions rest on the pattern of dependences alone."
+    if causes is not None and causes.evidence is not None:
+        for v in np.flatnonzero(causes.evidence.still_listens):
+            yield (
+                f"{data.variable_names[v]} still follows its causes where it was acted on: that "
+                "was no clamp."
+            )
+
+
+def open_directions(problem: Problem, model: Model, causes: Causes | None) -> list[tuple[int, int]]:
+    """Low-level edges (i, j) whose direction neither interventions nor the graph settle.
+
+    An edge is settled if i is known to be an ancestor of j, if j was tested against i and does
+    not act on it, or if it cannot be turned round without changing who depends on whom: an edge
+    i → j can be only if j has exactly the parents of i, and i besides (a covered edge).
+    """
+    if causes is None or problem.data.layer_of is not None:
+        return []
+    A = boolean_product(model.Q, model.R.T)
+    settled = problem.admissible.ancestors.copy()
+    if causes.evidence is not None:
+        settled |= causes.evidence.is_tested.T & ~causes.evidence.is_open.T
+    is_open = []
+    for i, j in np.argwhere(A & ~settled):
+        parents_j = A[:, j].copy()
+        parents_j[i] = False
+        if (parents_j == A[:, i]).all():
+            is_open.append((int(i), int(j)))
+    return is_open

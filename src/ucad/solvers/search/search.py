@@ -1,0 +1,194 @@
+"""The search: who may cause whom, candidate factors, a choice of m of them, and moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ucad._types import Progress, ProgressEvent
+from ucad.scm.families import EMPTY, Function
+from ucad.solvers.budget import BudgetEndedError
+from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import distinct
+from ucad.solvers.search.candidates import Candidates
+from ucad.solvers.search.causes import Causes, find_causes
+from ucad.solvers.search.choice import (
+    Choice,
+    Order,
+    build_choice,
+    choose_factors,
+    edges_of,
+    escape,
+    promising,
+)
+from ucad.solvers.search.fill_empty_factors import fill_empty_factors
+from ucad.solvers.search.given_graph import model_of_graph
+from ucad.solvers.search.improve import Move, improve
+from ucad.solvers.search.model import Model, fit_variables, polish, relabelled, unexplained
+from ucad.solvers.search.moves import moves_for
+from ucad.solvers.search.prior_graph import graph_with
+from ucad.solvers.search.pruning import prune
+
+__all__ = ["Search"]
+
+N_EACH = 4
+"""Candidates kept per variable: those that explain most of it."""
+
+N_IMPROVEMENTS = 8
+"""Rounds of proposing better factors before the whole model is fitted; half of them where
+variables are not linear, since a choice by additive functions is rough there."""
+
+N_POLISH = 4
+"""Rounds of joint fitting of what was chosen."""
+
+N_WEAK = 16
+"""Candidates made of what is left, for places that stay empty."""
+
+LENIENCE = 3.0
+"""Edges are so many times cheaper when weak candidates are looked for."""
+
+Row: TypeAlias = dict[str, float | int | str]
+
+
+@dataclass(eq=False)
+class Search:
+    """One search in one class of mechanisms; `model` is the best so far once `run` has ended.
+
+    Attributes:
+        problem: the problem; ancestors are added on the way.
+        progress: told how far the search is.
+    """
+
+    problem: Problem
+    progress: Progress | None = None
+    leave_out: tuple[str, ...] = ()
+    trace: list[Row] = field(default_factory=list)
+    causes: Causes | None = None
+    interrupted: bool = False
+    out_of_time: bool = False
+
+    def __post_init__(self) -> None:
+        nothing = np.zeros((self.problem.data.n_variables, self.problem.n_factors), dtype=bool)
+        empty = [EMPTY] * self.problem.n_factors
+        self.model = fit_variables(self.problem, empty, nothing, self.problem.efforts()[0])
+
+    def run(self) -> Search:
+        """Runs all stages; an interruption or the end of the budget leaves the best model."""
+        try:
+            self.problem, self.causes = find_causes(self.problem)
+            self._tell("who can cause whom", self.model)
+            self._search(Candidates(self.problem, self.causes))
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except BudgetEndedError:
+            self.out_of_time = True
+        return self
+
+    def _search(self, candidates: Candidates) -> None:
+        problem = self.problem
+        pool = distinct(candidates.anchors(), problem.data.x)
+        self._tell(f"{len(pool)} candidate factors", self.model)
+        pool = promising(pool, problem, N_EACH) if pool else []
+        if pool:
+            self._choose(candidates, pool)
+        _, thorough = problem.efforts()
+        self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
+        self._keep("pruning", prune(problem, self.model, thorough))
+        if problem.admissible.prior is not None:
+            self._impose()
+        self._moves(pool)
+        if not self.model.is_used.all():
+            self.model = fill_empty_factors(self.problem, self.model, [*pool, *self._weak()])
+            self._tell("filling empty places", self.model)
+            self._keep("joint fit", polish(self.problem, self.model, thorough, N_POLISH))
+
+    def _moves(self, pool: list[Function]) -> None:
+        moves: list[Move] = [m for m in moves_for(pool) if m.name not in self.leave_out]
+
+        def tell(stage: str, model: Model) -> None:
+            self.model = model
+            self._tell(stage, model)
+
+        self._keep("moves", improve(self.problem, self.model, moves, tell))
+
+    def _choose(self, candidates: Candidates, pool: list[Function]) -> None:
+        """Chooses m candidates, adds better versions of them to the pool and chooses again."""
+        problem = self.problem
+        choice = build_choice(pool, problem)
+        order = escape(choice, choose_factors(choice, problem.n_factors))
+        self._keep("choice of factors", self._model(choice, order))
+        score = choice.score(order)
+        n_rounds = N_IMPROVEMENTS // (1 if problem.variable_family.is_affine else 2)
+        for _ in range(n_rounds):
+            chosen = [choice.functions[c] for c in order]
+            new = candidates.improvements(choice, order)
+            wider = build_choice([*chosen, *distinct([*pool, *new], problem.data.x)], problem)
+            at_first = tuple(range(len(order)))
+            again = choose_factors(wider, problem.n_factors, at_first)
+            before, score = wider.score(at_first), wider.score(again)
+            if score <= before + problem.penalty:
+                return
+            unchanged = edges_of(choice, order) == edges_of(wider, again)
+            choice, order = wider, again
+            self._keep("better factors", self._model(choice, order))
+            if unchanged:
+                return
+
+    def _model(self, choice: Choice, order: Order) -> Model:
+        children = choice.children(order).selected
+        made = np.any(children.reshape(len(children), -1, choice.n_functions), axis=2)
+        missing = self.problem.n_factors - len(order)
+        factors = [choice.functions[c] for c in order] + [EMPTY] * missing
+        R = np.pad(made[:, list(order)], ((0, 0), (0, missing)))
+        return fit_variables(self.problem, factors, R, self.problem.efforts()[0])
+
+    def _weak(self) -> Iterator[Function]:
+        """Candidates that explain too little of what is left to be worth their edges."""
+        assert self.causes is not None
+        left = unexplained(self.problem, self.model)
+        cheap = replace(self.problem, penalty=self.problem.penalty / LENIENCE)
+        lenient = Candidates(cheap, self.causes)
+        yield from lenient.missing(left, N_WEAK)
+        yield from lenient.of_one_parent(left, N_WEAK)
+
+    def _impose(self) -> None:
+        """Puts the factors in the prior's order, with the edges it requires and no others."""
+        known = self.problem.admissible
+        assert known.prior is not None
+        model = relabelled(self.model, known.prior.relabelling(self.model.Q, self.model.R))
+        graph = graph_with(known.prior, model.Q, model.R)
+        if (graph.Q != model.Q).any() or (graph.R != model.R).any():
+            fresh = model_of_graph(self.problem, graph.Q, graph.R)
+            same = (graph.Q == model.Q).all(axis=0)
+            choices = zip(same, model.factors, fresh.factors, strict=True)
+            factors = [old if keep else new for keep, old, new in choices]
+            _, thorough = self.problem.efforts()
+            model = fit_variables(self.problem, factors, np.asarray(graph.R), thorough)
+            model = polish(self.problem, model, thorough, N_POLISH)
+        self.problem = replace(self.problem, admissible=known.labelled())
+        self.model = model
+        self._tell("prior knowledge", model)
+
+    def _keep(self, stage: str, model: Model) -> None:
+        """Keeps a model that scores higher and is admissible."""
+        if model.score > self.model.score and self.problem.admissible.allows(model.Q, model.R):
+            self.model = model
+        self._tell(stage, self.model)
+
+    def _tell(self, stage: str, model: Model) -> None:
+        self.trace.append(
+            {
+                "stage": stage,
+                "factor_mechanism": self.problem.factor_family.name,
+                "variable_mechanism": self.problem.variable_family.name,
+                "score": model.score,
+                "n_edges": int(model.Q.sum() + model.R.sum()),
+                "seconds": self.problem.budget.seconds,
+            }
+        )
+        if self.progress is not None:
+            message = f"{stage}, score {model.score:.0f}"
+            self.progress(ProgressEvent("search", len(self.trace), None, message))

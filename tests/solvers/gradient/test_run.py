@@ -1,0 +1,83 @@
+"""Checkpoints: which are resumed, and which are set aside."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.torch import save_file
+
+from tests.solvers.gradient.conftest import start_of
+from ucad.solvers.gradient.run import Checkpoint, Run
+from ucad.solvers.gradient.training import train
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.checkpoint"
+
+
+def trained(learner, path, progress=None, **belongs_to):
+    settings = replace(learner.training, epochs=4)
+    grid = settings.grid(seed=0)
+    start = start_of(learner, [one.seed for one in grid])
+    run = Run(0, progress, checkpoint=Checkpoint(path, belongs_to))
+    return train(learner.problem, learner.validation, start, grid, settings, run)
+
+
+def test_a_checkpoint_of_the_same_fit_is_resumed(learner, path):
+    first = trained(learner, path, data="a", settings="b")
+    again = trained(learner, path, data="a", settings="b")
+    assert again.notes == ("Training was resumed after 4 epochs.",)
+    assert first.history == again.history
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ({"data": "x", "settings": "b"}, "other data"),
+        ({"data": "a", "settings": "x"}, "other settings"),
+        ({"data": "x", "settings": "x"}, "other data and settings"),
+    ],
+)
+def test_a_checkpoint_of_another_fit_is_set_aside_and_named(learner, path, other, named, caplog):
+    trained(learner, path, data="a", settings="b")
+    kept, events = path.read_bytes(), []
+    found = trained(learner, path, events.append, **other)
+    assert f"it belongs to a fit with {named}" in found.notes[0]
+    assert "run.checkpoint.stale" in found.notes[0]
+    assert found.notes[0] in caplog.text
+    assert events[0].message == found.notes[0]
+    assert path.with_name("run.checkpoint.stale").read_bytes() == kept
+    assert trained(learner, path, **other).notes == ("Training was resumed after 4 epochs.",)
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "half", "foreign", "folder"])
+def test_a_damaged_checkpoint_is_set_aside(learner, path, damage):
+    trained(learner, path)
+    content = path.read_bytes()
+    if damage == "folder":
+        path.unlink()
+        path.mkdir()
+    elif damage == "foreign":
+        save_file(start_of(learner, [0]), path)
+    else:
+        path.write_bytes({"empty": b"", "text": b"hello" * 99, "half": content[:-99]}[damage])
+    found = trained(learner, path)
+    assert "was not used" in found.notes[0]
+    assert found.nll.isfinite().all()
+    assert path.is_file()
+
+
+def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(learner, path):
+    trained(learner, path, data="a")
+    content, rng = path.read_bytes(), np.random.default_rng(0)
+    for at in [*range(0, 64, 8), *rng.integers(len(content), size=40).tolist()]:
+        broken = bytearray(content)
+        broken[at] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(broken))
+        notes = trained(learner, path, data="a").notes
+        assert "was not used" in notes[0], at
+
+
+def test_without_a_file_there_is_nothing_to_say(learner, path):
+    assert trained(learner, path).notes == ()
