@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import split_targets
+from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
@@ -336,6 +336,8 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that JSON can hold; the others are shown as text."""
     plain: dict[str, Any] = {}
     for name, value in settings.items():
+        if isinstance(value, np.generic):
+            value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
             plain[name] = value
         elif name == "layers":
