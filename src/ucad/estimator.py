@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, no_type_check
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
 from ucad.data import InterventionalData, Scaling
+from ucad.data.checks import as_layers, check_fittable, check_informative
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
@@ -127,6 +129,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint: a file for the state of a long gradient fit, which goes on from there.
         """
         data = self._as_data(X, interventions)
+        check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation = self._split(data, settings.seed)
         scaling = Scaling.of(train.x)
@@ -210,7 +213,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidInputError("An InterventionalData brings its own interventions.")
             self.n_features_in_ = X.n_variables
             self.__dict__.pop("feature_names_in_", None)
-            return X if self.layers is None else replace(X, layer_of=np.asarray(self.layers))
+            return X if self.layers is None else replace(X, layer_of=as_layers(self.layers))
         if isinstance(interventions, str):
             X, interventions = _take_column(X, interventions)
         x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2)
@@ -236,15 +239,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"The 'n_factors' parameter of UCAD must be below the number of variables, "
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
+        _check_device(self.device)
         return SolveSettings(
             n_factors=int(self.n_factors),
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
             prior=self.prior,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1))
-            if not isinstance(self.random_state, int | np.integer)
-            else int(self.random_state),
+            seed=_seed(self.random_state),
             device=self.device,
         )
 
@@ -261,6 +263,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
             return data, data
         parts = data.split(1 - share, share, seed=seed)
+        try:
+            check_fittable(parts.train.x, data.variable_names)
+            check_informative(parts.train.x, parts.train.is_intervened, data.variable_names)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"A 'validation_share' of {share} leaves {parts.train.n_samples} of "
+                f"{data.n_samples} samples to learn from, which is too little: {error}"
+            ) from error
         return parts.train, parts.validation
 
     def _samples(self, X: Any) -> NDArray[np.float64]:
@@ -291,6 +301,28 @@ def load(folder: str | Path) -> UCAD:
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
     model.n_features_in_ = run.scm.graph.n_variables
     return model
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    if not isinstance(random_state, int | np.integer):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    if not 0 <= random_state < 2**32:
+        raise InvalidInputError(
+            f"The 'random_state' parameter of UCAD must be from 0 to {2**32 - 1}. "
+            f"Got {random_state} instead."
+        )
+    return int(random_state)
+
+
+def _check_device(device: str) -> None:
+    """Refuses a device that is not here; meta devices compute nothing."""
+    try:
+        float(torch.ones(1, device=device).sum())
+    except Exception as error:
+        raise InvalidInputError(
+            f"The 'device' parameter of UCAD must name a device that this machine has, such as "
+            f"'cpu'. Got {device!r} instead."
+        ) from error
 
 
 def _sample(data: InterventionalData, seed: int) -> InterventionalData:

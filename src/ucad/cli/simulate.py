@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+
+from ucad.cli.options import Count, Seed
+
+if TYPE_CHECKING:
+    from ucad.simulate import Problem
 
 __all__ = ["simulate"]
 
@@ -16,8 +22,8 @@ def simulate(
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    seed: int = 0,
-    samples: int = 10_000,
+    seed: Seed = 0,
+    samples: Count = 10_000,
     format: str = "csv",  # noqa: A002 - the option is called --format
     force: bool = False,
 ) -> None:
@@ -41,11 +47,7 @@ def simulate(
     force
         Write into a folder that exists.
     """
-    import numpy as np
-
-    from ucad.data.formats import write
     from ucad.errors import InvalidInputError
-    from ucad.scm import save_scm
     from ucad.simulate import paper_problem
 
     if format not in ("csv", "parquet", "npz", "h5ad"):
@@ -53,11 +55,7 @@ def simulate(
     if output.exists() and not force:
         raise InvalidInputError(f"'{output}' exists. Choose another folder, or add --force.")
     problem = paper_problem(setting, size, seed, n_samples=samples)
-    output.mkdir(parents=True, exist_ok=True)
-    for name in ("train", "validation", "test"):
-        write(getattr(problem, name), output / f"{name}.{format}")
-    np.save(output / "factors.npy", problem.factors)
-    save_scm(problem.scm, output / "truth")
+    _write(problem, output, format)
     graph = problem.scm.graph
     print(
         f"Setting {setting} ({size}, seed {seed}): {problem.train.n_samples} training, "
@@ -65,3 +63,20 @@ def simulate(
         f"{graph.n_variables} variables and {graph.n_factors} factors."
     )
     print(f"Written to {output}: train, validation and test (.{format}), factors.npy, truth/")
+
+
+def _write(problem: Problem, output: Path, ending: str) -> None:
+    """Writes the problem; a new folder is whole or not there."""
+    import numpy as np
+
+    from ucad.data.formats import write
+    from ucad.files import replacing, replacing_folder
+    from ucad.scm import save_scm
+
+    # With --force, what else lies in the folder stays: every file takes its place by itself.
+    with contextlib.nullcontext(output) if output.exists() else replacing_folder(output) as folder:
+        for name in ("train", "validation", "test"):
+            write(getattr(problem, name), folder / f"{name}.{ending}")
+        with replacing(folder / "factors.npy") as beside, beside.open("wb") as file:
+            np.save(file, problem.factors)
+        save_scm(problem.scm, folder / "truth")
