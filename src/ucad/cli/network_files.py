@@ -116,8 +116,10 @@ def _load(path: Path) -> Any:
         raise FormatError(f"There is no file '{path}'.")
     check_regular(path)
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        return dict(found) if path.suffix == ".npz" else found
+        if path.suffix == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return dict(archive)
     except Exception as error:
         raise FormatError(
             f"'{path}' is not a file of plain arrays; write it with numpy.save or numpy.savez."

@@ -166,6 +166,7 @@ class InterventionalData:
             check(checks.check_names, names, x.shape[1])
             if len(names) == x.shape[1]:
                 check(checks.check_finite, x, names)
+                check(checks.check_informative, x, np.zeros(x.shape, dtype=bool), names)
         known = {"": OBSERVATIONAL} | {
             label: number for number, label in enumerate(dict.fromkeys(filter(None, labels)), 1)
         }

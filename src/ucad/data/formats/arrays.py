@@ -59,7 +59,7 @@ def write_npz(data: InterventionalData, path: Path) -> None:
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
     except Exception as error:
         # numpy's own message advises to unpickle the file, which would run code from it

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import logging
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def read_parquet(path: Path, options: ReadOptions) -> InterventionalData:
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
         stored = (table.schema.metadata or {}).get(_METADATA)
-        side = None if stored is None else parse_json(stored)
+        side = None if stored is None else dict(parse_json(stored))
     return from_columns(columns, options, side)
 
 
@@ -118,7 +119,8 @@ def from_columns(
     columns = dict(columns)
     extra = {TARGET_COLUMN: TARGET_COLUMN, REGIME_COLUMN: REGIME_COLUMN}
     if side is not None:
-        extra = {name: str(dict(side.get("columns", extra)).get(name, name)) for name in extra}
+        stored = side.get("columns")
+        extra |= stored if isinstance(stored, dict) else {}
     names = list(columns)
     regime = columns.pop(extra[REGIME_COLUMN], None) if side is not None else None
     if side is None:
@@ -156,7 +158,7 @@ def _check_widths(path: Path, rows: list[list[str]]) -> None:
 
 def _check_header(path: Path, header: list[str]) -> None:
     """Refuses columns of the same name, and columns without one but for the first."""
-    doubled = sorted({name for name in header if header.count(name) > 1 and name})
+    doubled = sorted(name for name, count in Counter(header).items() if count > 1 and name)
     if doubled:
         raise FormatError(
             f"'{path}' has two columns of the same name: {', '.join(map(repr, doubled[:_SHOWN]))}."
