@@ -154,7 +154,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float64]:
         """τ: the factors of given samples."""
         x = self._samples(X)
-        return np.asarray(self.scm_.state_map(x).cpu().numpy())
+        return _finite(self.scm_.state_map(x).cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -164,14 +164,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return np.asarray(self.scm_.expected_variables(Z).cpu().numpy())
+        return _finite(self.scm_.expected_variables(Z).cpu().numpy())
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
         x = self._samples(X)
         own = X.is_intervened if isinstance(X, InterventionalData) else None
         clamped = self._clamps(x, interventions) if own is None else own
-        return float(self.scm_.log_likelihood(x, clamped).mean())
+        return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -301,6 +301,16 @@ def load(folder: str | Path) -> UCAD:
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
     model.n_features_in_ = run.scm.graph.n_variables
     return model
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Refuses to hand out NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise InvalidInputError(
+            "The model gives no finite numbers here: what it was given, or a weight of it, is too "
+            "large."
+        )
+    return np.asarray(values)
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:

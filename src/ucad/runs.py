@@ -160,7 +160,7 @@ def save_run(run: Run, folder: str | Path, *, force: bool = False) -> None:
     with replacing_folder(folder) as part:
         save_scm(run.scm, part)
         _write_json(part / RUN, about)
-        _write_json(part / HISTORY, [dict(row) for row in run.history])
+        _write_json(part / HISTORY, [_known(_plain(row)) for row in run.history])
         if run.certificate is not None:
             (part / CERTIFICATE).write_text(run.certificate.to_json(), encoding="utf-8")
         if run.sample is not None:
@@ -189,7 +189,7 @@ def load_run(folder: str | Path) -> Run:
         certificate=_read_certificate(folder / CERTIFICATE),
         sample=_read_sample(folder / SAMPLE, scm.graph.variable_names),
         settings=about["settings"],
-        history=tuple(history),
+        history=tuple(_known(row) for row in history),
         data=about["data"],
         seconds=float(about["seconds"]),
         created=about["created"],
@@ -199,7 +199,7 @@ def load_run(folder: str | Path) -> Run:
 
 def load_metrics(folder: Path) -> dict[str, Any] | None:
     """The table of metrics that `ucad demo` put into a run folder, if there is one."""
-    if not (folder / METRICS).exists():
+    if not os.path.lexists(folder / METRICS):
         return None
     metrics: dict[str, Any] = read_json(folder / METRICS)
     check_shape(metrics, _METRICS, f"'{folder / METRICS}' is damaged")
@@ -221,7 +221,7 @@ def _read_about(folder: Path) -> dict[str, Any]:
 
 
 def _read_certificate(path: Path) -> Certificate | None:
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     text = read_text(path)
     try:
@@ -232,7 +232,7 @@ def _read_certificate(path: Path) -> Certificate | None:
 
 
 def _read_sample(path: Path, variable_names: tuple[str, ...]) -> InterventionalData | None:
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     try:
         sample = read(path)
@@ -262,6 +262,11 @@ def _keep_foreign(folder: Path, part: Path) -> None:
             shutil.copytree(entry, part / entry.name, symlinks=True)
         else:
             shutil.copy2(entry, part / entry.name, follow_symlinks=False)
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the history without what was not finite."""
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _bounded(violations: Mapping[str, float]) -> dict[str, float]:

@@ -82,6 +82,8 @@ def predict(
     from ucad.runs import load_run
     from ucad.scm import Abstraction
 
+    if samples < 2:
+        raise InvalidInputError(f"--samples must be at least 2. Got {samples}.")
     scm, values = load_run(run).scm, _clamps(clamps)
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
     image = abstraction.intervention_map(values)

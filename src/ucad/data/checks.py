@@ -108,15 +108,16 @@ def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
     """Refuses what no solver can compute with: one sample, and sizes at the edge of the doubles."""
     if len(x) < 2:
         raise InvalidInputError(f"A fit needs at least 2 samples. Got {len(x)}.")
-    largest = np.abs(x).max(axis=0)
-    huge = [names[j] for j in np.flatnonzero(largest > MAX_MAGNITUDE).tolist()]
+    low, high = (end.astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
+    is_huge = np.maximum(-low, high) > MAX_MAGNITUDE
+    huge = [names[j] for j in np.flatnonzero(is_huge).tolist()]
     if huge:
         raise InvalidInputError(
             f"{len(huge)} variable(s) hold values beyond {MAX_MAGNITUDE:g}: {some(huge)}. "
             f"Measure them in larger units."
         )
-    spread = x.max(axis=0) - x.min(axis=0)
-    tiny = [names[j] for j in np.flatnonzero((spread > 0) & (spread < 1 / MAX_MAGNITUDE)).tolist()]
+    is_tiny = (high > low) & (high - low < 1 / MAX_MAGNITUDE)
+    tiny = [names[j] for j in np.flatnonzero(is_tiny).tolist()]
     if tiny:
         raise InvalidInputError(
             f"{len(tiny)} variable(s) vary by less than {1 / MAX_MAGNITUDE:g}: {some(tiny)}. "

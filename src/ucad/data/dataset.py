@@ -37,8 +37,8 @@ class Scaling(NamedTuple):
     @classmethod
     def of(cls, x: VariableSamples) -> Scaling:
         """The map to mean 0 and variance 1; a constant column is only centred."""
-        scale = x.std(axis=0)
-        return cls(x.mean(axis=0), np.where(scale > 0, scale, 1.0))
+        scale = x.std(axis=0, dtype=np.float64)
+        return cls(x.mean(axis=0, dtype=np.float64), np.where(scale > 0, scale, 1.0))
 
 
 class Split(NamedTuple):

@@ -139,7 +139,12 @@ def _embedded(payload: Mapping[str, Any]) -> str:
     >>> print(_embedded({"name": "</script>"}))
     {"name":"\u003c/script\u003e"}
     """
-    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise InvalidInputError(
+            "There is nothing finite to report: the data, or a weight of the model, are too large."
+        ) from error
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
