@@ -28,8 +28,12 @@ class Said(NamedTuple):
 
 def cases(quick: int, full: int):
     """Numbers of cases: the first ones for `make test`, all of them for `make test-hostile`."""
-    rest = [pytest.param(n, marks=pytest.mark.hostile_full) for n in range(quick, full)]
-    return [*range(quick), *rest]
+    return [*range(quick), *map(only_full, range(quick, full))]
+
+
+def only_full(value):
+    """A case for `make test-hostile` alone."""
+    return pytest.param(value, marks=pytest.mark.hostile_full)
 
 
 def run(*words) -> Said:

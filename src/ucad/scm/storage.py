@@ -95,7 +95,7 @@ def load_scm(folder: str | Path) -> FactorSCM:
         )
         noise_scale = _numbers(tensors, "noise_scale", (n_variables,))
         if len({tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()}) > 1:
-            raise FormatError("The tensors must all have the same precision.")  # noqa: TRY301
+            raise FormatError("The tensors must all have the same precision.")
         return FactorSCM(FactorGraph(Q, R, *names), F_Z, F_X, noise_scale)
     except UcadError as error:
         raise FormatError(f"'{folder}' holds no consistent model: {error}") from error
