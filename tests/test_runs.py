@@ -77,7 +77,7 @@ def test_a_newer_or_damaged_run_is_refused(tmp_path, run):
     with pytest.raises(FormatError, match="not a complete run folder"):
         load_run(tmp_path / "run")
     (tmp_path / "run" / "run.json").write_text("[]")
-    with pytest.raises(FormatError, match="JSON dict"):
+    with pytest.raises(FormatError, match="JSON object"):
         load_run(tmp_path / "run")
     with pytest.raises(FormatError, match="no run folder"):
         load_run(tmp_path / "nowhere")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 __all__ = [
     "FactorisationError",
@@ -12,6 +14,7 @@ __all__ = [
     "MissingDependencyError",
     "SimulationError",
     "UcadError",
+    "all_at_once",
     "did_you_mean",
 ]
 
@@ -46,11 +49,40 @@ class MissingDependencyError(UcadError, ImportError):
         )
 
 
+@contextlib.contextmanager
+def all_at_once() -> Iterator[Callable[..., None]]:
+    """Runs several checks and raises one error that tells what all of them found.
+
+    >>> def refuse(what):
+    ...     raise InvalidInputError(f"{what} is wrong.")
+    >>> with all_at_once() as check:
+    ...     check(refuse, "This")
+    ...     check(refuse, "That")
+    Traceback (most recent call last):
+    ucad.errors.InvalidInputError: 2 problems: (1) This is wrong. (2) That is wrong.
+    """
+    found: list[UcadError] = []
+
+    def check(function: Callable[..., object], *arguments: Any) -> None:
+        try:
+            function(*arguments)
+        except UcadError as error:
+            found.append(error)
+
+    yield check
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        listed = " ".join(f"({number}) {error}" for number, error in enumerate(found, start=1))
+        raise InvalidInputError(f"{len(found)} problems: {listed}")
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Returns `" Did you mean 'x'?"` for the closest choice, or an empty string.
 
-    >>> did_you_mean("perason", ["pearson", "spearman"])
-    " Did you mean 'pearson'?"
+    >>> did_you_mean("perason", ["pearson", "spearman"]), did_you_mean("nt", ["NT", "STAT1"])
+    (" Did you mean 'pearson'?", " Did you mean 'NT'?")
     """
-    close = difflib.get_close_matches(name, list(choices), n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    spelt = {choice.casefold(): choice for choice in choices}
+    close = difflib.get_close_matches(name.casefold(), spelt, n=1)
+    return f" Did you mean '{spelt[close[0]]}'?" if close else ""

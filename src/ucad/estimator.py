@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, no_type_check
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +20,8 @@ from ucad._types import Progress
 from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_FOR_ONE_SPLIT
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import split_targets
+from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
@@ -137,6 +139,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint: a file for the state of a long gradient fit, which goes on from there.
         """
         data = self._as_data(X, interventions)
+        check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
         scaling = Scaling.of(train.x)
@@ -166,7 +169,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float64]:
         """τ: the factors of given samples."""
         x = self._samples(X)
-        return np.asarray(self.scm_.state_map(x).cpu().numpy())
+        return _finite(self.scm_.state_map(x).cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -176,14 +179,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return np.asarray(self.scm_.expected_variables(Z).cpu().numpy())
+        return _finite(self.scm_.expected_variables(Z).cpu().numpy())
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
         x = self._samples(X)
         own = X.is_intervened if isinstance(X, InterventionalData) else None
         clamped = self._clamps(x, interventions) if own is None else own
-        return float(self.scm_.log_likelihood(x, clamped).mean())
+        return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -225,7 +228,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise InvalidInputError("An InterventionalData brings its own interventions.")
             self.n_features_in_ = X.n_variables
             self.__dict__.pop("feature_names_in_", None)
-            return X if self.layers is None else replace(X, layer_of=np.asarray(self.layers))
+            return X if self.layers is None else replace(X, layer_of=as_layers(self.layers))
         if isinstance(interventions, str):
             X, interventions = _take_column(X, interventions)
         x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2)
@@ -251,15 +254,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"The 'n_factors' parameter of UCAD must be below the number of variables, "
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
+        _check_device(self.device)
         return SolveSettings(
             n_factors=int(self.n_factors),
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
             prior=self.prior,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1))
-            if not isinstance(self.random_state, int | np.integer)
-            else int(self.random_state),
+            seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
         )
@@ -278,6 +280,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return data, data, None
         unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_FOR_ONE_SPLIT else 0.0
         parts = data.split(1 - share - unseen, share, unseen, seed=seed)
+        try:
+            check_fittable(parts.train.x, data.variable_names)
+            check_informative(parts.train.x, parts.train.is_intervened, data.variable_names)
+        except InvalidInputError as error:
+            raise InvalidInputError(
+                f"A 'validation_share' of {share} leaves {parts.train.n_samples} of "
+                f"{data.n_samples} samples to learn from, which is too little: {error}"
+            ) from error
         return parts.train, parts.validation, parts.test if unseen else None
 
     def _samples(self, X: Any) -> NDArray[np.float64]:
@@ -308,6 +318,38 @@ def load(folder: str | Path) -> UCAD:
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
     model.n_features_in_ = run.scm.graph.n_variables
     return model
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Refuses to hand out NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise InvalidInputError(
+            "The model gives no finite numbers here: what it was given, or a weight of it, is too "
+            "large."
+        )
+    return np.asarray(values)
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    if not isinstance(random_state, int | np.integer):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    if not 0 <= random_state < 2**32:
+        raise InvalidInputError(
+            f"The 'random_state' parameter of UCAD must be from 0 to {2**32 - 1}. "
+            f"Got {random_state} instead."
+        )
+    return int(random_state)
+
+
+def _check_device(device: str) -> None:
+    """Refuses a device that is not here; meta devices compute nothing."""
+    try:
+        float(torch.ones(1, device=device).sum())
+    except Exception as error:
+        raise InvalidInputError(
+            f"The 'device' parameter of UCAD must name a device that this machine has, such as "
+            f"'cpu'. Got {device!r} instead."
+        ) from error
 
 
 def _sample(data: InterventionalData, seed: int) -> InterventionalData:
@@ -353,6 +395,8 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that JSON can hold; the others are shown as text."""
     plain: dict[str, Any] = {}
     for name, value in settings.items():
+        if isinstance(value, np.generic):
+            value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
             plain[name] = value
         elif name == "layers":

@@ -2,35 +2,88 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import math
 import os
 import platform
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from types import NoneType
 from typing import Any
+
+import numpy as np
 
 from ucad import __version__
 from ucad.claims import Certificate
 from ucad.data import InterventionalData
 from ucad.data.formats import read, write
-from ucad.errors import FormatError, InvalidInputError
+from ucad.errors import FormatError, InvalidInputError, UcadError
+from ucad.files import (
+    finite_or_none,
+    parse_json,
+    read_json,
+    read_text,
+    recover,
+    replacing_folder,
+)
+from ucad.schema import PLAIN, Optional, check_shape
 from ucad.scm import FactorSCM, load_scm, save_scm
 from ucad.solvers import FitStatus
 
-__all__ = ["Run", "check_free", "load_run", "save_run", "versions"]
+__all__ = ["Run", "check_free", "load_metrics", "load_run", "save_run", "versions"]
 
 SCHEMA_VERSION = 2
 """Of run folders; those of version 1 are read, without their certificate."""
 
 RUN, HISTORY, CERTIFICATE, SAMPLE = "run.json", "history.json", "certificate.json", "sample.npz"
-REPORT, METRICS = "report.html", "metrics.json"
+REPORT, METRICS, STEERING = "report.html", "metrics.json", "steering.json"
+OURS = {RUN, HISTORY, CERTIFICATE, SAMPLE, REPORT, METRICS, STEERING}
+OURS |= {"model.json", "model.safetensors"}
+"""What ucad writes into a run folder; anything else in it is the user's."""
+FORMAT = "ucad run"
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
+
+_STATUS = {
+    **dict.fromkeys(("converged", "feasible"), bool),
+    "interrupted": Optional(bool),
+    "reason": str,
+    "violations": Optional({str: float}),
+    **dict.fromkeys(("removed_edges", "advice", "notes"), Optional([str])),
+}
+_SETTINGS = {
+    "n_factors": Optional((int, str)),
+    **dict.fromkeys(("solver", "factor_mechanism", "variable_mechanism", "device"), Optional(str)),
+    "standardise": Optional(bool),
+    "validation_share": Optional(float),
+    "random_state": Optional((int, str, NoneType)),
+    "layers": Optional(([int], NoneType)),
+}
+_RUN = {
+    "format": str,
+    "schema_version": int,
+    "created": str,
+    "versions": {str: str},
+    "settings": _SETTINGS,
+    "data": {str: PLAIN},
+    "status": _STATUS,
+    "seconds": float,
+}
+_HISTORY = [{str: PLAIN}]
+_METRICS = {
+    "scores": [
+        {
+            "metric": str,
+            **dict.fromkeys(("value", "low", "high", "chance"), Optional((float, NoneType))),
+            "detail": Optional(str),
+        }
+    ],
+    "notes": Optional([str]),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,46 +122,56 @@ def versions() -> dict[str, str]:
 
 
 def check_free(folder: Path, *, force: bool) -> None:
-    """Refuses a folder that exists, before any work is done."""
+    """Refuses a folder that exists, before any work is done; with `force`, one that is no run."""
+    recover(folder)
     if folder.exists() and not force:
         raise InvalidInputError(
             f"'{folder}' exists and is not overwritten. Choose another folder, or add --force."
         )
-    if folder.exists() and not (folder / RUN).exists() and any(folder.iterdir()):
+    if folder.exists() and not _is_run(folder):
         raise InvalidInputError(
             f"'{folder}' exists and is not a run folder: it is not overwritten even with --force."
         )
-    parent = next(p for p in (folder.parent, *folder.parent.parents) if p.exists())
+    if folder.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise InvalidInputError(f"'{folder}' is the current folder, or holds it. Choose another.")
+    parent = next(p for p in (folder.parent, *folder.resolve().parents) if p.exists())
+    if not parent.is_dir():
+        raise InvalidInputError(f"'{folder}' cannot be written: '{parent}' is not a folder.")
     if not os.access(parent, os.W_OK):
         raise InvalidInputError(f"'{folder}' cannot be written: '{parent}' is read-only.")
 
 
 def save_run(run: Run, folder: str | Path, *, force: bool = False) -> None:
-    """Writes a run folder beside and moves it into place; nothing half-written is ever seen."""
+    """Writes a run folder beside and puts it into place in one step.
+
+    At every moment the folder is as it was or as it will be. What the user has put into a folder
+    that is replaced is kept; a link stays a link.
+    """
     folder = Path(folder)
     check_free(folder, force=force)
-    with _beside(folder) as part:
+    about = {
+        "format": FORMAT,
+        "schema_version": SCHEMA_VERSION,
+        "created": run.created or datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": dict(run.versions) or versions(),
+        "settings": dict(run.settings),
+        "data": dict(run.data),
+        "status": run.status.to_json() | {"violations": _bounded(run.status.violations)},
+        "seconds": run.seconds,
+    }
+    with replacing_folder(folder) as part:
         save_scm(run.scm, part)
-        about = {
-            "format": "ucad run",
-            "schema_version": SCHEMA_VERSION,
-            "created": run.created or datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": dict(run.versions) or versions(),
-            "settings": dict(run.settings),
-            "data": dict(run.data),
-            "status": run.status.to_json(),
-            "seconds": run.seconds,
-        }
         _write_json(part / RUN, about)
-        _write_json(part / HISTORY, [dict(row) for row in run.history])
+        _write_json(part / HISTORY, [_known(_plain(row)) for row in run.history])
         if run.certificate is not None:
             (part / CERTIFICATE).write_text(run.certificate.to_json(), encoding="utf-8")
         if run.sample is not None:
             write(run.sample, part / SAMPLE)
+        _keep_foreign(folder, part)
 
 
 def load_run(folder: str | Path) -> Run:
-    """Reads a run folder; runs no code from it.
+    """Reads a run folder and checks all that it holds; runs no code from it.
 
     A certificate of schema 1 is left out: it claimed what nobody had tested.
 
@@ -116,70 +179,120 @@ def load_run(folder: str | Path) -> Run:
         FormatError: the folder is no run, is damaged, or was written by a newer ucad.
     """
     folder = Path(folder)
+    recover(folder)
     if not folder.is_dir():
         raise FormatError(f"There is no run folder '{folder}'.")
-    about = _read_json(folder / RUN, dict)
+    about = _read_about(folder)
+    # Earlier versions wrote NaN into the history of a fit that went astray.
+    history = read_json(folder / HISTORY, list, finite_or_none)
+    check_shape(history, _HISTORY, f"'{folder / HISTORY}' is damaged")
+    scm = load_scm(folder)
+    return Run(
+        scm=scm,
+        status=FitStatus.from_json(about["status"]),
+        certificate=_read_certificate(folder / CERTIFICATE, about["schema_version"]),
+        sample=_read_sample(folder / SAMPLE, scm.graph.variable_names),
+        settings=about["settings"],
+        history=tuple(_known(row) for row in history),
+        data=about["data"],
+        seconds=float(about["seconds"]),
+        created=about["created"],
+        versions=about["versions"],
+    )
+
+
+def load_metrics(folder: Path) -> dict[str, Any] | None:
+    """The table of metrics that `ucad demo` put into a run folder, if there is one."""
+    if not os.path.lexists(folder / METRICS):
+        return None
+    metrics: dict[str, Any] = read_json(folder / METRICS)
+    check_shape(metrics, _METRICS, f"'{folder / METRICS}' is damaged")
+    return metrics
+
+
+def _read_about(folder: Path) -> dict[str, Any]:
+    path = folder / RUN
+    if not path.exists():
+        raise FormatError(f"'{folder}' is no run folder: it has no {RUN}.")
+    about: dict[str, Any] = read_json(path)
     version = about.get("schema_version")
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
+    if isinstance(version, int) and version > SCHEMA_VERSION:
         raise FormatError(
             f"'{folder}' has run schema {version}; this ucad reads up to {SCHEMA_VERSION}."
         )
-    try:
-        sample = folder / SAMPLE
-        return Run(
-            scm=load_scm(folder),
-            status=FitStatus.from_json(about["status"]),
-            certificate=_certificate(folder / CERTIFICATE, version),
-            sample=read(sample) if sample.exists() else None,
-            settings=about["settings"],
-            history=tuple(_read_json(folder / HISTORY, list)),
-            data=about["data"],
-            seconds=float(about["seconds"]),
-            created=about["created"],
-            versions=about["versions"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"'{folder}' is not a complete run folder: {error!r}.") from error
+    check_shape(about, _RUN, f"'{folder}' is not a complete run folder")
+    return about
 
 
-def _certificate(path: Path, version: int) -> Certificate | None:
-    if version < SCHEMA_VERSION or not path.exists():
+def _read_certificate(path: Path, version: int) -> Certificate | None:
+    if version < SCHEMA_VERSION or not os.path.lexists(path):
         return None
-    return Certificate.from_json(path.read_text(encoding="utf-8"))
-
-
-@contextlib.contextmanager
-def _beside(folder: Path) -> Iterator[Path]:
-    """A new folder next to the wanted one, which takes its place if nothing goes wrong."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    text = read_text(path)
     try:
-        yield part
-        part.chmod(0o755)
-        if folder.exists():
-            old = part.with_name(part.name + ".old")
-            folder.rename(old)
-            part.rename(folder)
-            shutil.rmtree(old)
+        parse_json(text)
+        return Certificate.from_json(text)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FormatError(f"'{path}' is damaged: {error}") from error
+
+
+def _read_sample(path: Path, variable_names: tuple[str, ...]) -> InterventionalData | None:
+    if not os.path.lexists(path):
+        return None
+    try:
+        sample = read(path)
+    except UcadError as error:
+        raise FormatError(f"'{path}' is damaged: {error}") from error
+    if sample.variable_names != variable_names:
+        raise FormatError(f"'{path}' is of other variables than the model beside it.")
+    return sample
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder is empty, or one that ucad wrote."""
+    if not folder.is_dir():
+        return False
+    try:
+        return not any(folder.iterdir()) or read_json(folder / RUN).get("format") == FORMAT
+    except FormatError:
+        return False
+
+
+def _keep_foreign(folder: Path, part: Path) -> None:
+    """Copies what the user has put into a run folder to the one that takes its place."""
+    for entry in sorted(folder.iterdir()) if folder.exists() else ():
+        if entry.name in OURS or (part / entry.name).exists():
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, part / entry.name, symlinks=True)
         else:
-            part.rename(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+            shutil.copy2(entry, part / entry.name, follow_symlinks=False)
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the history without what was not finite."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _bounded(violations: Mapping[str, float]) -> dict[str, float]:
+    """The same with the largest double for what is beyond measure: JSON has no infinity."""
+    return {
+        name: float(value) if math.isfinite(value) else sys.float_info.max
+        for name, value in violations.items()
+    }
 
 
 def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1, default=str), encoding="utf-8")
+    path.write_text(json.dumps(_plain(value), indent=1, allow_nan=False), encoding="utf-8")
 
 
-def _read_json(path: Path, kind: type) -> Any:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"'{path.parent}' is no run folder: it has no {path.name}.") from error
-    except ValueError as error:
-        raise FormatError(f"'{path}' is damaged: {error}.") from error
-    if not isinstance(value, kind):
-        raise FormatError(f"'{path}' must hold a JSON {kind.__name__}.")
-    return value
+def _plain(value: Any) -> Any:
+    """What JSON can hold: numbers of numpy as numbers, None for what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

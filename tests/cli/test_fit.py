@@ -162,7 +162,10 @@ def test_layers_come_from_a_file(folder, tmp_path):
         (["fit", "ok.csv", "--factors", "2", "--solver", "serach", "-o", "r"], "Did you mean"),
         (["fit", "ok.csv", "--factors", "2", "--resume", "-o", "r"], "nothing to resume"),
         (["fit", "ok.csv", "--config", "typo.toml", "-o", "r"], "Did you mean 'factors'"),
-        (["fit", "ok.csv", "--config", "kind.toml", "-o", "r"], "must be int. Got 'three'"),
+        (
+            ["fit", "ok.csv", "--config", "kind.toml", "-o", "r"],
+            "must be a whole number. Got 'three'",
+        ),
         (["fit", "ok.csv", "--factors", "2", "-o", "busy"], "not a run folder"),
         (["certify", "nowhere"], "no run folder"),
         (["report", "busy"], "no run folder"),

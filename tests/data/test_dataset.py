@@ -72,11 +72,11 @@ BAD = np.arange(12.0).reshape(4, 3) ** 2
         ({"x": np.where(BAD >= 100, np.inf, BAD)}, "inf at row 3, column 'X2'"),
         ({"x": np.where(BAD[:1] == 1, 7.0, BAD)}, "never change.*'X2'"),
         ({"variable_names": ["a", "b", "a"]}, "Used twice: 'a'"),
-        ({"variable_names": ["a", "b"]}, "one name a variable, 3. Got 2"),
+        ({"variable_names": ["a", "b"]}, "one name per variable, 3. Got 2"),
         ({"variable_names": ["a", "", "c"]}, "empty name"),
         ({"is_intervened": np.zeros((4, 2), dtype=bool)}, "shape of 'x'"),
         ({"is_intervened": np.tile([True, False, False], (4, 1))}, "clamped in every sample.*'X1'"),
-        ({"layer_of": [0, 1]}, "one entry a variable, 3"),
+        ({"layer_of": [0, 1]}, "one entry per variable, 3"),
     ],
 )
 def test_bad_input_is_refused_and_the_message_says_where(change, message):

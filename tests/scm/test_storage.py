@@ -70,7 +70,7 @@ def test_tensors_that_do_not_fit_are_refused(folder):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema_version": None}, "no schema version"),
+        ({"schema_version": None}, "'schema_version' must be a whole number"),
         ({"factor_mechanism": "pickle"}, "one of linear, mlp. Got 'pickle'"),
         ({"factor_names": ["a"]}, "no consistent model"),
     ],
@@ -85,10 +85,10 @@ def test_what_is_no_model_is_refused(folder, tmp_path):
     with pytest.raises(FormatError, match="holds no model"):
         load_scm(tmp_path)
     (folder / "model.json").write_text("{")
-    with pytest.raises(FormatError, match="not valid JSON"):
+    with pytest.raises(FormatError, match="damaged, or not JSON"):
         load_scm(folder)
     (folder / "model.json").write_text("[]")
-    with pytest.raises(FormatError, match="no schema version"):
+    with pytest.raises(FormatError, match="must hold a JSON object"):
         load_scm(folder)
 
 

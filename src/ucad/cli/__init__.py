@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
+import logging
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
 
 from cyclopts import App, CycloptsError
 
@@ -15,13 +19,14 @@ from ucad.cli.evaluate import evaluate
 from ucad.cli.fit import fit
 from ucad.cli.inspect import certify, predict, report
 from ucad.cli.networks import record, steer
+from ucad.cli.output import patient_output
 from ucad.cli.simulate import simulate
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
 __all__ = ["app", "main"]
 
-OK, WRONG_USE, INTERRUPTED = 0, 2, 130
+OK, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 2, 3, 130
 
 app = App(
     name="ucad",
@@ -45,27 +50,50 @@ app.command(sweep)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command and exits: 0 done, 1 not converged, 2 wrong use, 130 interrupted."""
+    """Runs one command and exits.
+
+    0 done; 1 it ran, but did not converge, or not all of it was done; 2 wrong use, and nothing was
+    written (or the output could not be shown: then all was done, and the line says so); 3 a fault
+    in ucad; 130 interrupted.
+    """
     words = list(sys.argv[1:] if arguments is None else arguments)
     # Many small matrices: threads that wait for each other made the demo ten times slower.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    with patient_output() as output, _said_in_lines(), _ended_like_interrupted():
+        code = _code_of(words)
+        output.flush()
+        if output.failure is not None and code == OK:
+            reason = getattr(output.failure, "strerror", None) or output.failure
+            _say(f"the command is done, but its output could not be shown: {reason}")
+            code = WRONG_USE
+    sys.exit(code)
+
+
+def _code_of(words: list[str]) -> int:
+    """Runs one command; whatever goes wrong becomes a line and a code."""
     debug = "--debug" in words
     try:
-        result = _run([w for w in words if w != "--debug"])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_output()
-        _fail("the output was closed before everything was written")
+        result = _run([word for word in words if word != "--debug"])
     except KeyboardInterrupt:
-        print("ucad: interrupted", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    except (UcadError, CycloptsError, OSError) as error:
+        _say("interrupted")
+        return INTERRUPTED
+    except (UcadError, CycloptsError, OSError, MemoryError) as error:
         if debug:
             raise
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            _drop_output()
-        _fail(_one_line(error))
-    sys.exit(result if isinstance(result, int) else OK)
+        _say(_one_line(error))
+        return WRONG_USE
+    except Exception as error:
+        if debug:
+            raise
+        if isinstance(error, RuntimeError) and "allocate memory" in str(error):
+            _say(_one_line(MemoryError()))
+            return WRONG_USE
+        _say(
+            f"a fault in ucad ended this command ({type(error).__name__}). Please report it with "
+            f"'{_log(words)}', which holds the details."
+        )
+        return UNFORESEEN
+    return result if isinstance(result, int) else OK
 
 
 def _run(words: list[str]) -> object:
@@ -76,17 +104,59 @@ def _run(words: list[str]) -> object:
         return ended.code
 
 
-def _drop_output() -> None:
-    """Keeps the interpreter from failing again, at exit, over output that cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+@contextlib.contextmanager
+def _ended_like_interrupted() -> Iterator[None]:
+    """Treats a request to end (SIGTERM) like Ctrl-C: what was found so far is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
-def _fail(message: str) -> None:
-    print(f"ucad: {message}", file=sys.stderr)
-    sys.exit(WRONG_USE)
+@contextlib.contextmanager
+def _said_in_lines() -> Iterator[None]:
+    """Shows what the library logs or warns of in one line each, on standard error."""
+    handler = _Lines(logging.WARNING)
+    logger = logging.getLogger("ucad")
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_rest, **_more: _say(str(message))
+            yield
+    finally:
+        logger.removeHandler(handler)
+
+
+class _Lines(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        _say(record.getMessage())
+
+
+def _say(message: str) -> None:
+    print(f"ucad: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _log(words: list[str]) -> str:
+    """Writes what is being handled to a new file, and returns its name."""
+    import platform
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="ucad-fault-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
+    ) as file:
+        file.write(f"ucad {__version__}, Python {platform.python_version()}\n")
+        file.write(f"ucad {' '.join(words)}\n\n{traceback.format_exc()}")
+    return file.name
 
 
 def _one_line(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this. Use fewer samples or variables."
     if isinstance(error, OSError) and not isinstance(error, UcadError) and error.filename:
         return f"{error.strerror}: '{error.filename}'"
-    return " ".join(str(error).split())
+    return str(error)

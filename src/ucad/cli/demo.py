@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ucad.cli.options import Seed
+
 __all__ = ["PAPER_MCC", "demo"]
 
 PAPER_MCC = {
@@ -27,7 +29,7 @@ def demo(
     *,
     setting: str = "e",
     size: str = "16-3",
-    seed: int = 1,
+    seed: Seed = 1,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("demo"),
     quiet: bool = False,
 ) -> int:
@@ -51,9 +53,16 @@ def demo(
     from ucad.cli.inspect import certify, write_run_report
     from ucad.cli.settings import FitSettings
     from ucad.cli.simulate import simulate
+    from ucad.errors import InvalidInputError
+    from ucad.files import write_text
     from ucad.runs import METRICS
-    from ucad.simulate import SETTINGS
+    from ucad.simulate import SETTINGS, SIZES
 
+    if setting not in SETTINGS or size not in SIZES:
+        raise InvalidInputError(
+            f"The setting must be one of {', '.join(SETTINGS)} and the size one of "
+            f"{', '.join(SIZES)}. Got '{setting}' and '{size}' instead."
+        )
     _clear(output)
     truth, run = output / "data", output / "run"
     print("1. Simulate")
@@ -73,7 +82,7 @@ def demo(
     paper = PAPER_MCC.get(setting, {}).get(size)
     if paper is not None:
         print(f"The paper's learner: mcc_pearson {paper:.4f} on average over five such graphs.")
-    (run / METRICS).write_text(table.to_json(), encoding="utf-8")
+    write_text(run / METRICS, table.to_json())
     print("\n4. What may be claimed")
     certify(run)
     page = write_run_report(run)
@@ -87,9 +96,25 @@ def _clear(output: Path) -> None:
 
     from ucad.errors import InvalidInputError
 
-    if output.exists() and any(entry.name not in {"data", "run"} for entry in output.iterdir()):
+    made = {"run": _is_run(output / "run"), "data": _is_simulated(output / "data")}
+    if output.exists() and not all(made.get(entry.name, False) for entry in output.iterdir()):
         raise InvalidInputError(
             f"'{output}' holds other things than a demo. Choose another folder with -o."
         )
     if output.exists():
-        shutil.rmtree(output)
+        shutil.rmtree(output.resolve())
+
+
+def _is_run(folder: Path) -> bool:
+    from ucad.runs import OURS, RUN
+
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    return RUN in names and names <= OURS
+
+
+def _is_simulated(folder: Path) -> bool:
+    parts = {
+        f"{part}.csv{end}" for part in ("train", "validation", "test") for end in ("", ".json")
+    }
+    wanted = {*parts, "factors.npy", "truth"}
+    return folder.is_dir() and {entry.name for entry in folder.iterdir()} == wanted

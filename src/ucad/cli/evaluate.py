@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from ucad.cli.options import Seed
 from ucad.errors import FormatError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def evaluate(
     true: Path | None = None,
     metrics: Annotated[tuple[MetricName, ...], Parameter(consume_multiple=True)] = (),
     trees: Literal["gradient_boosting", "lightgbm"] = "gradient_boosting",
-    seed: int = 0,
+    seed: Seed = 0,
     json: bool = False,
 ) -> None:
     """Print every metric of learned against true factors, beside its interval and chance level.
@@ -81,8 +82,6 @@ def evaluate_run(
     seed: int = 0,
 ) -> EvaluationTable:
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
-    import numpy as np
-
     import ucad
     from ucad.metrics import ALL_METRICS, EvaluationSettings, Score, Trees
     from ucad.metrics import evaluate as evaluate_factors
@@ -94,7 +93,7 @@ def evaluate_run(
         raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.")
     table = evaluate_factors(
         learned.state_map(test.x).numpy(),
-        np.load(truth / "factors.npy", allow_pickle=False),
+        read_array(truth / "factors.npy"),
         metrics=metrics or ALL_METRICS,
         learned_graph=(learned.graph.Q, learned.graph.R),
         true_graph=(true.graph.Q, true.graph.R),
@@ -123,8 +122,11 @@ def read_array(path: Path) -> np.ndarray:
     """Returns the array in a .npy file, or the numbers in a .csv file with or without a heading."""
     import numpy as np
 
+    from ucad.files import check_regular
+
     if path.suffix not in (".npy", ".csv"):
         raise FormatError(f"'{path}' must be a .npy or a .csv file. Got '{path.suffix}' instead.")
+    check_regular(path)
     try:
         if path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False))
@@ -132,7 +134,7 @@ def read_array(path: Path) -> np.ndarray:
         return np.loadtxt(path, delimiter=",", skiprows=n_heading, ndmin=2)
     except OSError as error:
         raise FormatError(f"'{path}' cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, MemoryError, TypeError) as error:
         raise FormatError(f"'{path}' does not hold an array of numbers: {error}") from error
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json as json_module
+import logging
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+
+from ucad.errors import UcadError
 
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
+
+_logger = logging.getLogger(__name__)
 
 
 def fit(
@@ -168,7 +173,11 @@ def fit_model(
         checkpoint.unlink(missing_ok=True)
     from ucad.cli.inspect import write_run_report
 
-    page = write_run_report(output)
+    try:
+        page = write_run_report(output)
+    except (OSError, UcadError) as error:
+        _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
+        return UNFINISHED
     _tell(model, output, page, json=json)
     good = model.status_.converged and model.status_.feasible
     return DONE if good else UNFINISHED
@@ -225,15 +234,26 @@ def _read(path: Path, settings: FitSettings) -> InterventionalData:
     )
     if settings.layers is None:
         return data
-    lines = Path(settings.layers).read_text(encoding="utf-8").splitlines()
-    pairs = dict(line.rsplit(",", 1) for line in lines if "," in line)
-    missing = [name for name in data.variable_names if not pairs.get(name, "").strip().isdigit()]
+    layer_of = _read_layers(Path(settings.layers))
+    missing = [name for name in data.variable_names if name not in layer_of]
     if missing:
         raise InvalidInputError(
             f"'{settings.layers}' must have a line 'name,layer' for every variable. "
             f"There is none for '{missing[0]}'."
         )
-    return replace(data, layer_of=np.array([int(pairs[name]) for name in data.variable_names]))
+    return replace(data, layer_of=np.array([layer_of[name] for name in data.variable_names]))
+
+
+def _read_layers(path: Path) -> dict[str, int]:
+    """The lines name,layer of a file; others, such as a heading, say nothing."""
+    import csv
+
+    from ucad.files import read_text
+
+    rows = csv.reader(read_text(path).splitlines())
+    pairs = {",".join(row[:-1]): row[-1].strip() for row in rows if len(row) > 1}
+    is_layer = {name: text.isdecimal() and len(text) < 10 for name, text in pairs.items()}
+    return {name: int(text) for name, text in pairs.items() if is_layer[name]}
 
 
 def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ucad.cli.options import Count
+
 if TYPE_CHECKING:
     from ucad.data import InterventionalData
     from ucad.runs import Run
@@ -57,6 +59,11 @@ def report(
     output
         The page to write; report.html in the run folder if not given.
     """
+    from ucad.errors import InvalidInputError
+    from ucad.report.page import is_report
+
+    if output is not None and output.exists() and not is_report(output):
+        raise InvalidInputError(f"'{output}' exists and is no report of ucad: it is kept.")
     print(f"Report: {write_run_report(run, output)}")
 
 
@@ -64,7 +71,7 @@ def predict(
     run: Path,
     /,
     *clamps: str,
-    samples: int = 2000,
+    samples: Count = 2000,
     json: bool = False,
 ) -> None:
     """Predict what clamping variables does, to the factors and to the variables.
@@ -82,15 +89,21 @@ def predict(
     """
     import torch
 
+    from ucad.errors import InvalidInputError
     from ucad.runs import load_run
     from ucad.scm import Abstraction
 
-    scm = load_run(run).scm
-    values = dict(_clamp(word) for word in clamps)
+    if samples < 2:
+        raise InvalidInputError(f"--samples must be at least 2. Got {samples}.")
+    scm, values = load_run(run).scm, _clamps(clamps)
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
     image = abstraction.intervention_map(values)
     before, after = scm.solve(context), scm.solve(context, values)
     high = abstraction.high_level.solve(context, image)
+    if not all(bool(torch.isfinite(part).all()) for part in (before.x, after.x, before.z, high)):
+        raise InvalidInputError(
+            "The model does not predict finite values for this: what is clamped is too large."
+        )
     rows: list[dict[str, Any]] = []
     for kind, names, old, new in [
         ("factor", scm.graph.factor_names, before.z, high),
@@ -120,10 +133,9 @@ def predict(
 def write_run_report(folder: Path, path: Path | None = None) -> Path:
     """Writes the report of a run folder and returns where it is."""
     from ucad.report import ReportContent, write_report
-    from ucad.runs import METRICS, REPORT, load_run
+    from ucad.runs import REPORT, load_metrics, load_run
 
     run = load_run(folder)
-    metrics = folder / METRICS
     content = ReportContent(
         title=f"Causal abstraction of {run.data.get('path', folder.name)}",
         scm=run.scm,
@@ -132,7 +144,7 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
         certificate=run.certificate,
         status=run.status.to_json(),
         history=run.history,
-        metrics=json_module.loads(metrics.read_text("utf-8")) if metrics.exists() else None,
+        metrics=load_metrics(folder),
         provenance={
             "created": run.created,
             "seconds": round(run.seconds, 2),
@@ -152,14 +164,24 @@ def _sample(run: Run, folder: Path) -> InterventionalData:
     return run.sample
 
 
-def _clamp(word: str) -> tuple[str, float]:
+def _clamps(words: tuple[str, ...]) -> dict[str, float]:
+    import math
+
     from ucad.errors import InvalidInputError
 
-    name, equals, value = word.rpartition("=")
-    try:
-        return name, float(value if equals else "")
-    except ValueError:
-        raise InvalidInputError(f"A clamp must be written name=value. Got '{word}'.") from None
+    values: dict[str, float] = {}
+    for word in words:
+        name, equals, text = word.rpartition("=")
+        try:
+            value = float(text if equals else "")
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise InvalidInputError(f"A clamp must be written name=value. Got '{word}'.")
+        if name in values:
+            raise InvalidInputError(f"'{name}' is clamped twice.")
+        values[name] = value
+    return values
 
 
 def _show_prediction(

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
+from ucad.files import check_regular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +44,7 @@ def load_model(reference: str) -> nn.Module:
         found = made.get(name)
         if found is not None and callable(found) and not _is_model(found):
             found = found()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise FormatError(
             f"'{script}' fails with {type(error).__name__}: {error} (--debug shows where)."
         ) from error
@@ -79,7 +80,7 @@ def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
 
     if path.suffix != ".npz":
         raise FormatError(f"'{path}' must be an .npz file. Got '{path.suffix}' instead.")
-    labels = dict(_load(path))
+    labels: dict[str, np.ndarray] = _load(path)
     if OUTCOME not in labels or not set(labels) - {OUTCOME, BASES}:
         raise InvalidInputError(
             f"'{path}' must hold '{OUTCOME}' and at least one concept. "
@@ -100,10 +101,10 @@ def read_inputs(path: Path) -> Inputs:
         return _load(path)
     if path.suffix != ".npz":
         raise FormatError(f"'{path}' must be a .npy or an .npz file. Got '{path.suffix}' instead.")
-    arrays = dict(_load(path))
+    arrays: dict[str, np.ndarray] = _load(path)
     if not arrays:
         raise FormatError(f"'{path}' holds no array.")
-    if all(name.startswith("arg_") for name in arrays):
+    if set(arrays) == {f"arg_{k}" for k in range(len(arrays))}:
         return tuple(arrays[f"arg_{k}"] for k in range(len(arrays)))
     return arrays
 
@@ -113,9 +114,13 @@ def _load(path: Path) -> Any:
 
     if not path.exists():
         raise FormatError(f"There is no file '{path}'.")
+    check_regular(path)
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        if path.suffix == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return dict(archive)
+    except Exception as error:
         raise FormatError(
             f"'{path}' is not a file of plain arrays; write it with numpy.save or numpy.savez."
         ) from error
@@ -126,7 +131,9 @@ def told_if_the_model_fails() -> Iterator[None]:
     """Turns what a model raises on wrong inputs into one line."""
     try:
         yield
-    except (RuntimeError, TypeError, IndexError) as error:
+    except UcadError:
+        raise
+    except Exception as error:
         raise InvalidInputError(
             f"The model fails on these inputs with {type(error).__name__}: {error} "
             "(--debug shows where)."

@@ -16,6 +16,8 @@ from ucad.cli.network_files import (
     read_labels,
     told_if_the_model_fails,
 )
+from ucad.cli.options import Count, Seed
+from ucad.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,9 +36,9 @@ def record(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     observational: int | None = None,
     per_clamp: int = 500,
-    batch_size: int = 4096,
+    batch_size: Count = 4096,
     precision: str = "float64",
-    seed: int = 0,
+    seed: Seed = 0,
     quiet: bool = False,
 ) -> None:
     """Record a network's units, left alone and clamped one by one, as a data set.
@@ -111,10 +113,10 @@ def steer(
     inputs: Path,
     labels: Path | None = None,
     recording: Path | None = None,
-    pairs: int = 2000,
-    draws: int = 10,
+    pairs: Count = 2000,
+    draws: Count = 10,
     ceiling: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     json: bool = False,
 ) -> None:
@@ -151,10 +153,13 @@ def steer(
     json
         Print the JSON instead of a table.
     """
+    from ucad.files import read_json, write_text
     from ucad.networks import Steering, SteeringSettings, load_recording
-    from ucad.runs import load_run
+    from ucad.runs import STEERING, load_run
 
-    scm = load_run(run).scm
+    scm, path = load_run(run).scm, output or run / STEERING
+    if path.exists() and "doses" not in read_json(path):
+        raise InvalidInputError(f"'{path}' exists and is no table of ucad steer: it is kept.")
     acts = None if recording is None else load_recording(recording).activations
     steering, rows = Steering(load_model(model), scm, activations=acts), read_inputs(inputs)
     with told_if_the_model_fails():
@@ -167,8 +172,7 @@ def steer(
             result = {"factors": _unlabelled(steering, rows, pairs=pairs, draws=draws, seed=seed)}
             text = _unlabelled_text(result["factors"])
         result["doses"] = _doses(steering, rows, pairs, seed)
-    path = output or run / "steering.json"
-    path.write_text(json_module.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
+    write_text(path, json_module.dumps(result, indent=1, ensure_ascii=False))
     print(json_module.dumps(result) if json else f"{text}\n\nWritten to {path}")
 
 

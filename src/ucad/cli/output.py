@@ -2,14 +2,95 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
+import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console, RenderableType
 
-__all__ = ["show"]
+__all__ = ["PatientOutput", "patient_output", "show"]
 
 _PIPED_WIDTH = 100
+
+
+class PatientOutput(io.TextIOBase):
+    """A stream that never fails: what it cannot show is left out, and why is remembered.
+
+    A closed pipe or a full disk behind the terminal must not end a fit that has hours of work in
+    it. A character that the terminal does not know becomes a question mark.
+
+    Attributes:
+        stream: where the text goes; None if it was closed from the start.
+        failure: the first error.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.failure: OSError | ValueError | None = None
+        if stream is None:
+            self.failure = OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the stream."""
+        return str(getattr(self.stream, "encoding", None) or "utf-8")
+
+    def write(self, text: str) -> int:
+        """Writes what can be written."""
+        known = text.encode(self.encoding, "replace").decode(self.encoding)
+        if self.failure is None and self.stream is not None:
+            try:
+                self.stream.write(known)
+            except (OSError, ValueError) as error:
+                self._drop(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Writes what was held back."""
+        if self.failure is None and self.stream is not None:
+            try:
+                self.stream.flush()
+            except (OSError, ValueError) as error:
+                self._drop(error)
+
+    def isatty(self) -> bool:
+        """Whether somebody is looking."""
+        return self.failure is None and bool(self.stream.isatty())
+
+    def fileno(self) -> int:
+        """That of the stream."""
+        if self.stream is None:
+            raise io.UnsupportedOperation("fileno")
+        return int(self.stream.fileno())
+
+    def _drop(self, error: OSError | ValueError) -> None:
+        """Keeps the interpreter from failing again, at exit, over what it still holds."""
+        self.failure = error
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+
+
+@contextlib.contextmanager
+def patient_output() -> Iterator[PatientOutput]:
+    """Makes standard output and error patient; yields the first."""
+    for descriptor in (0, 1, 2):  # or else the next file to be opened would become the output
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    before = sys.stdout, sys.stderr
+    output = PatientOutput(sys.stdout)
+    sys.stdout, sys.stderr = output, PatientOutput(sys.stderr)
+    try:
+        yield output
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        sys.stdout, sys.stderr = before
 
 
 def show(*renderables: RenderableType) -> None:

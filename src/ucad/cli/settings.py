@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-import tomllib
+import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from ucad.cli.options import MAX_SEED
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.files import read_toml
+from ucad.schema import check_shape
 
 __all__ = ["FitSettings", "resolve"]
+
+_SHAPES: dict[str, Any] = {
+    "factors": int,
+    "seed": int,
+    "validation_share": float,
+    "min_mean": float,
+    "standardise": bool,
+    "drop_constant": bool,
+    "log_counts": bool,
+    "ignore": [str],
+    "indicators": {str: str},
+}
+"""What a settings file must hold; anything else is a text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +72,19 @@ class FitSettings:
     min_mean: float | None = None
     log_counts: bool = False
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= MAX_SEED:
+            raise InvalidInputError(
+                f"The seed must be a whole number from 0 to {MAX_SEED}. Got {self.seed} instead."
+            )
+        if not 0 <= self.validation_share < 1:
+            raise InvalidInputError(
+                f"The validation share must be at least 0 and below 1. "
+                f"Got {self.validation_share} instead."
+            )
+        if self.min_mean is not None and not math.isfinite(self.min_mean):
+            raise InvalidInputError(f"--min-mean must be a finite number. Got {self.min_mean}.")
+
     def to_toml(self) -> str:
         """The settings as a TOML file that `--config` takes."""
         plain = asdict(self)
@@ -86,43 +116,19 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(
-            f"The settings file '{path}' cannot be read: {error.strerror}."
-        ) from error
-    except ValueError as error:
-        raise FormatError(f"'{path}' is not a TOML file: {error}.") from error
-    known = {f.name: f for f in fields(FitSettings)}
+    values = read_toml(path)
+    known = [f.name for f in fields(FitSettings)]
     for name, value in values.items():
         if name not in known:
             raise InvalidInputError(
                 f"'{path}' has an unknown setting '{name}'.{did_you_mean(name, known)} Known are "
                 f"{', '.join(known)}."
             )
-        _check_kind(path, name, value)
+        try:
+            check_shape({name: value}, {name: _SHAPES.get(name, str)}, f"'{path}'")
+        except FormatError as error:
+            raise InvalidInputError(str(error)) from error
     return values
-
-
-def _check_kind(path: Path, name: str, value: Any) -> None:
-    kinds: dict[str, tuple[type, ...]] = {
-        "factors": (int,),
-        "seed": (int,),
-        "validation_share": (int, float),
-        "min_mean": (int, float),
-        "standardise": (bool,),
-        "drop_constant": (bool,),
-        "log_counts": (bool,),
-        "ignore": (list,),
-        "indicators": (dict,),
-    }
-    wanted = kinds.get(name, (str,))
-    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-        names = " or ".join(kind.__name__ for kind in wanted)
-        raise InvalidInputError(
-            f"The setting '{name}' in '{path}' must be {names}. Got {value!r} instead."
-        )
 
 
 def _toml(value: Any) -> str:
@@ -132,5 +138,5 @@ def _toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_toml, value))}]"
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    # A text of JSON is one of TOML, but for a character that only TOML must have escaped.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ucad.cli.options import Count, Seed
 from ucad.errors import InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ def simulate(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    seed: int = 0,
-    samples: int | None = None,
+    seed: Seed = 0,
+    samples: Count | None = None,
     changes: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
     list_worlds: Annotated[bool, Parameter(name="--list", negative="")] = False,
     format: str = "csv",  # noqa: A002 - the option is called --format
@@ -73,13 +75,22 @@ def simulate(
     if setting in SETTINGS:
         problem = _paper_problem(setting, size, seed, samples, changes)
         _tell(f"Setting {setting} ({size}, seed {seed})", problem)
-        written = _write(problem, folder, format)
+        with _folder(folder) as inside:
+            written = _write(problem, inside, format)
     else:
         settings = _world_settings(setting, size, samples, changes)
         world = world_problem(setting, seed, **settings)
         _tell(f"World {setting} (seed {seed})", world)
-        written = _write(world, folder, format) + _write_world(world, settings, folder)
+        with _folder(folder) as inside:
+            written = _write(world, inside, format) + _write_world(world, settings, inside)
     print(f"Written to {folder}: {', '.join(written)}")
+
+
+def _folder(output: Path) -> contextlib.AbstractContextManager[Path]:
+    """A new folder is whole or not there; in an old one every file takes its place by itself."""
+    from ucad.files import replacing_folder
+
+    return contextlib.nullcontext(output) if output.exists() else replacing_folder(output)
 
 
 def _checked_output(output: Path | None, file_format: str, force: bool) -> Path:
@@ -147,13 +158,14 @@ def _write(problem: Problem | WorldProblem, output: Path, file_format: str) -> l
     import numpy as np
 
     from ucad.data.formats import write
+    from ucad.files import replacing
     from ucad.scm import save_scm
 
-    output.mkdir(parents=True, exist_ok=True)
     for name in ("train", "validation", "test"):
         write(getattr(problem, name), output / f"{name}.{file_format}")
     written = [f"train, validation and test (.{file_format})", "factors.npy"]
-    np.save(output / "factors.npy", problem.factors)
+    with replacing(output / "factors.npy") as beside, beside.open("wb") as file:
+        np.save(file, problem.factors)
     if problem.scm is not None:
         save_scm(problem.scm, output / "truth")
         written.append("truth/")
@@ -165,6 +177,7 @@ def _write_world(problem: WorldProblem, settings: dict[str, object], output: Pat
     import json
     from dataclasses import asdict
 
+    from ucad.files import replacing
     from ucad.simulate.worlds import WORLDS, with_changes
 
     world = WORLDS[problem.name]
@@ -178,7 +191,8 @@ def _write_world(problem: WorldProblem, settings: dict[str, object], output: Pat
         "violates": problem.violates,
         "kind_of_intervention": problem.kind_of_intervention,
     }
-    (output / "world.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    with replacing(output / "world.json") as beside:
+        beside.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
     graph = problem.graph
     edges = {} if graph is None else {"Q": graph.Q, "R": graph.R}
     _write_arrays(output / "truth.npz", {"adjacency": problem.adjacency, **edges})
@@ -191,8 +205,11 @@ def _write_world(problem: WorldProblem, settings: dict[str, object], output: Pat
 def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     import numpy as np
 
+    from ucad.files import replacing
+
     named: dict[str, Any] = dict(arrays)
-    np.savez(path, **named)
+    with replacing(path) as beside, beside.open("wb") as file:
+        np.savez(file, **named)
 
 
 def _tell(what: str, problem: Problem | WorldProblem) -> None:

@@ -24,12 +24,14 @@ def sweep(
     workers: int | None = None,
     address: str | None = None,
     budget: float | None = None,
+    task_minutes: float | None = None,
     retry_failed: bool = False,
+    allow_code: bool = False,
     quiet: bool = False,
 ) -> int:
     """Do many independent fits and append a row to a table as each one finishes.
 
-    Stopped or killed, it goes on with the same command: finished rows are kept, and a larger grid
+    Stopped or killed, it is resumed by the same command: finished rows are kept, and a larger grid
     only adds to them. Exit code 0: every task has a result. 1: some failed or were left out.
 
     Parameters
@@ -47,16 +49,24 @@ def sweep(
         The Ray cluster to join; one is started on this machine if not given.
     budget
         Minutes the sweep may take; what does not fit in is left out.
+    task_minutes
+        Minutes one fit may take; one that takes longer is ended and becomes a row with an error.
     retry_failed
         Try the rows that hold an error again.
+    allow_code
+        Let the grid name a function of its own: its module is imported and run.
     quiet
         Show no progress.
     """
     from ucad.cli.progress import shown_progress
+    from ucad.errors import InvalidInputError
     from ucad.sweep import Budget, drop_failed, read_grid, run_sweep
 
+    for name, minutes in (("--budget", budget), ("--task-minutes", task_minutes)):
+        if minutes is not None and not minutes > 0:
+            raise InvalidInputError(f"{name} must be a number of minutes above 0. Got {minutes}.")
     backend = _backend(on, workers, address)
-    tasks = read_grid(grid)
+    tasks = read_grid(grid, allow_code=allow_code)
     if retry_failed:
         drop_failed(output)
     with shown_progress(quiet=quiet) as progress:
@@ -65,6 +75,7 @@ def sweep(
             output,
             backend,
             budget=None if budget is None else Budget(60 * budget),
+            max_seconds=None if task_minutes is None else 60 * task_minutes,
             progress=progress,
         )
     return _tell(report, output)

@@ -8,22 +8,31 @@ from typing import Any
 
 import numpy as np
 
+from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
+from ucad.errors import InvalidInputError
+
 __all__ = [
+    "as_flags",
+    "as_layers",
+    "as_whole_numbers",
     "check_finite",
+    "check_fittable",
     "check_informative",
     "check_matrix",
     "check_names",
     "check_regime_names",
     "check_regimes",
     "check_same_shape",
+    "check_scaling",
     "check_shapes",
-    "split_targets",
+    "some",
 ]
 
-from ucad._types import RegimeOf, VariableSamples, WhichIntervened
-from ucad.errors import InvalidInputError
-
 _SHOWN = 5
+MAX_MAGNITUDE = 1e100
+"""The largest size and the inverse of the smallest spread that a fit takes, in the user's units.
+A fit adds up fourth powers at most, which stay below the largest double, 1.8e308, up to about
+1e77 once a variable is standardised; what is measured in such units is a slip in any case."""
 
 
 def check_matrix(x: Any, *, may_be_empty: bool = False) -> None:
@@ -34,11 +43,12 @@ def check_matrix(x: Any, *, may_be_empty: bool = False) -> None:
             f"Got shape {x.shape} instead."
         )
     if x.dtype.kind not in "fiub":
-        raise InvalidInputError(f"'x' must hold numbers. Got dtype {x.dtype} instead.")
+        kind = "real numbers" if x.dtype.kind == "c" else "numbers"
+        raise InvalidInputError(f"'x' must hold {kind}. Got dtype {x.dtype} instead.")
 
 
 def check_same_shape(x: Any, is_intervened: Any) -> None:
-    """Refuses an `is_intervened` that is not one flag a measurement."""
+    """Refuses an `is_intervened` that is not one flag per measurement."""
     if is_intervened.shape != x.shape:
         raise InvalidInputError(
             f"'is_intervened' must have the shape of 'x', {x.shape}. "
@@ -51,11 +61,11 @@ def check_shapes(x: Any, is_intervened: Any, regime: Any, layer_of: Any) -> None
     check_same_shape(x, is_intervened)
     if regime.shape != x.shape[:1]:
         raise InvalidInputError(
-            f"'regime' must have one entry a sample, {len(x)}. Got shape {regime.shape} instead."
+            f"'regime' must have one entry per sample, {len(x)}. Got shape {regime.shape} instead."
         )
     if layer_of is not None and layer_of.shape != x.shape[1:]:
         raise InvalidInputError(
-            f"'layer_of' must have one entry a variable, {x.shape[1]}. "
+            f"'layer_of' must have one entry per variable, {x.shape[1]}. "
             f"Got shape {layer_of.shape} instead."
         )
 
@@ -64,20 +74,21 @@ def check_names(names: Sequence[str], n_variables: int) -> None:
     """Refuses a wrong number of names, empty ones and duplicates."""
     if len(names) != n_variables:
         raise InvalidInputError(
-            f"'variable_names' must have one name a variable, {n_variables}. "
+            f"'variable_names' must have one name per variable, {n_variables}. "
             f"Got {len(names)} instead."
         )
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if doubled:
-        raise InvalidInputError(f"Variable names must differ. Used twice: {_some(doubled)}.")
+        raise InvalidInputError(f"Variable names must differ. Used twice: {some(doubled)}.")
     if "" in names:
         raise InvalidInputError(f"Variable {list(names).index('')} has an empty name.")
 
 
 def check_finite(x: VariableSamples, names: Sequence[str]) -> None:
-    """Refuses NaN and infinity, and says where they are."""
-    if np.isfinite(x.sum()):
-        return
+    """Refuses missing values (NaN) and infinity, and says how many and where."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(x.sum()):
+            return
     rows, columns = np.nonzero(~np.isfinite(x))
     if len(rows) == 0:
         return
@@ -87,8 +98,70 @@ def check_finite(x: VariableSamples, names: Sequence[str]) -> None:
     ]
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
     raise InvalidInputError(
-        f"'x' must be finite. Found {'; '.join(where)}{more}. Remove or impute these values first."
+        f"{len(rows)} value(s) are missing or infinite, in {len(np.unique(rows))} of {len(x)} rows "
+        f"and {len(np.unique(columns))} of {x.shape[1]} columns: {'; '.join(where)}{more}. Leave "
+        f"these rows or columns out, or fill the values in, first."
     )
+
+
+def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
+    """Refuses what no solver can compute with: one sample, and sizes at the edge of the doubles."""
+    if len(x) < 2:
+        raise InvalidInputError(f"A fit needs at least 2 samples. Got {len(x)}.")
+    low, high = (end.astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
+    is_huge = np.maximum(-low, high) > MAX_MAGNITUDE
+    huge = [names[j] for j in np.flatnonzero(is_huge).tolist()]
+    if huge:
+        raise InvalidInputError(
+            f"{len(huge)} variable(s) hold values beyond {MAX_MAGNITUDE:g}: {some(huge)}. "
+            f"Measure them in larger units."
+        )
+    is_tiny = (high > low) & (high - low < 1 / MAX_MAGNITUDE)
+    tiny = [names[j] for j in np.flatnonzero(is_tiny).tolist()]
+    if tiny:
+        raise InvalidInputError(
+            f"{len(tiny)} variable(s) vary by less than {1 / MAX_MAGNITUDE:g}: {some(tiny)}. "
+            f"Measure them in smaller units."
+        )
+
+
+def check_scaling(mean: Any, scale: Any, n_variables: int) -> None:
+    """Refuses a scaling that is not one finite mean and one positive scale per variable."""
+    for name, part in (("mean", mean), ("scale", scale)):
+        if part.shape != (n_variables,) or part.dtype.kind not in "fiu":
+            raise InvalidInputError(
+                f"The {name} of a scaling must be one number per variable, {n_variables}. "
+                f"Got shape {part.shape} of dtype {part.dtype} instead."
+            )
+        if not np.isfinite(part).all() or (name == "scale" and not (part > 0).all()):
+            raise InvalidInputError("A scaling must have finite means and positive scales.")
+
+
+def as_flags(values: Any, name: str) -> np.ndarray:
+    """Truth values, or zeros and ones, as truth values."""
+    values = np.asarray(values)
+    if values.dtype.kind == "b":
+        return values
+    if values.dtype.kind not in "fiu" or not np.isin(values, (0, 1)).all():
+        raise InvalidInputError(f"'{name}' must hold only zeros and ones, or True and False.")
+    return values.astype(bool)
+
+
+def as_whole_numbers(values: Any, name: str) -> np.ndarray:
+    """Numbers without a fraction as integers; NaN, text and fractions are refused."""
+    values = np.asarray(values)
+    whole = values.dtype.kind in "iub" or (
+        values.dtype.kind == "f"
+        and bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
+    )
+    if not whole:
+        raise InvalidInputError(f"'{name}' must hold whole numbers. Got {_first_odd(values)}.")
+    return values.astype(np.int64)
+
+
+def as_layers(layer_of: Any) -> LayerOf | None:
+    """The layer of every variable as whole numbers, or None."""
+    return None if layer_of is None else as_whole_numbers(layer_of, "layer_of")
 
 
 def check_regimes(is_intervened: WhichIntervened, regime: RegimeOf) -> None:
@@ -132,26 +205,31 @@ def check_informative(
         if constant:
             raise InvalidInputError(
                 f"{len(constant)} variable(s) never change and carry no information: "
-                f"{_some(constant)}. Leave them out (`ucad.read(…, drop_constant=True)`, or "
+                f"{some(constant)}. Leave them out (`ucad.read(…, drop_constant=True)`, or "
                 f"--drop-constant on the command line)."
             )
     always = [names[column] for column in np.flatnonzero(is_intervened.all(axis=0)).tolist()]
     if always:
         raise InvalidInputError(
             f"{len(always)} variable(s) are clamped in every sample, so how they behave by "
-            f"themselves was never seen: {_some(always)}. Add samples where they are free."
+            f"themselves was never seen: {some(always)}. Add samples where they are free."
         )
 
 
-def split_targets(label: str) -> list[str]:
-    """Returns the targets named in one label.
+def some(names: Sequence[str]) -> str:
+    """The first names in quotes, and how many more there are.
 
-    >>> split_targets("STAT1; JAK2")
-    ['STAT1', 'JAK2']
+    >>> some(["a", "b"])
+    "'a', 'b'"
     """
-    return [part.strip() for part in label.split(";") if part.strip()]
-
-
-def _some(names: Sequence[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:_SHOWN])
     return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def _first_odd(values: np.ndarray) -> str:
+    """The first entry that is no whole number, or the kind of all of them."""
+    if values.dtype.kind != "f":
+        return f"dtype {values.dtype} instead"
+    with np.errstate(invalid="ignore"):
+        odd = ~(np.abs(values) < 2**53) | (values != np.rint(values))
+    return f"{values[odd].reshape(-1)[0]} instead"

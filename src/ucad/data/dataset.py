@@ -16,11 +16,16 @@ from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
 from ucad.data import checks
 from ucad.data.moments import MaskedMoments
 from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
-from ucad.errors import InvalidInputError
+from ucad.data.targets import (
+    check_control,
+    check_targets,
+    count_targets,
+    join_targets,
+    split_targets,
+)
+from ucad.errors import InvalidInputError, all_at_once
 
 __all__ = ["InterventionalData", "Scaling", "Split"]
-
-TARGET_SEPARATOR = ";"
 
 
 class Scaling(NamedTuple):
@@ -32,8 +37,8 @@ class Scaling(NamedTuple):
     @classmethod
     def of(cls, x: VariableSamples) -> Scaling:
         """The map to mean 0 and variance 1; a constant column is only centred."""
-        scale = x.std(axis=0)
-        return cls(x.mean(axis=0), np.where(scale > 0, scale, 1.0))
+        scale = x.std(axis=0, dtype=np.float64)
+        return cls(x.mean(axis=0, dtype=np.float64), np.where(scale > 0, scale, 1.0))
 
 
 class Split(NamedTuple):
@@ -62,9 +67,9 @@ class InterventionalData:
         is_intervened: True where a variable is clamped.
         regime: the regime of every sample; 0 is observational, and the samples of a regime have
             the same variables clamped. A regime may clamp nothing that was measured.
-        variable_names: one name a variable.
+        variable_names: one name per variable.
         layer_of: the layer of every variable, if they have layers.
-        regime_names: one name a regime.
+        regime_names: one name per regime.
         scaling: how the user's units became those of `x`, if they did.
         is_part: made from a larger data set. A part may hold constant columns, and variables
             that are clamped in all of its samples.
@@ -83,13 +88,20 @@ class InterventionalData:
         checks.check_matrix(self.x, may_be_empty=self.is_part)
         checks.check_shapes(self.x, self.is_intervened, self.regime, self.layer_of)
         checks.check_names(self.variable_names, self.x.shape[1])
-        checks.check_finite(self.x, self.variable_names)
-        checks.check_regimes(self.is_intervened, self.regime)
-        if not self.is_part:
-            checks.check_informative(self.x, self.is_intervened, self.variable_names)
+        for name, as_kind in (("is_intervened", checks.as_flags), ("regime", _whole_numbers)):
+            object.__setattr__(self, name, as_kind(getattr(self, name), name))
+        object.__setattr__(self, "layer_of", checks.as_layers(self.layer_of))
+        with all_at_once() as check:
+            check(checks.check_finite, self.x, self.variable_names)
+            check(checks.check_regimes, self.is_intervened, self.regime)
+            if not self.is_part:
+                check(checks.check_informative, self.x, self.is_intervened, self.variable_names)
+            if self.scaling is not None:
+                check(checks.check_scaling, *self.scaling, self.n_variables)
+        if not self.regime_names:
+            self._name_regimes()
         for name in ("x", "is_intervened", "regime", "layer_of"):
             object.__setattr__(self, name, _read_only(getattr(self, name)))
-        object.__setattr__(self, "regime_names", self.regime_names or self._default_regime_names())
         checks.check_regime_names(self.regime, self.regime_names)
 
     @classmethod
@@ -105,12 +117,13 @@ class InterventionalData:
         x = np.asarray(x)
         checks.check_matrix(x)
         clamps = np.zeros(x.shape) if is_intervened is None else np.asarray(is_intervened)
-        layers = _layers(layer_of)
+        layers = checks.as_layers(layer_of)
         checks.check_shapes(x, clamps, x[:, 0], layers)
+        clamps = checks.as_flags(clamps, "is_intervened")
         return cls(
-            x=x if x.dtype.kind == "f" else x.astype(np.float64),
-            is_intervened=clamps.astype(bool),
-            regime=_regimes_of(clamps.astype(bool)),
+            x=_as_floats(x),
+            is_intervened=clamps,
+            regime=_regimes_of(clamps),
             variable_names=_names(variable_names, x.shape[1]),
             layer_of=layers,
         )
@@ -129,10 +142,11 @@ class InterventionalData:
 
         Args:
             x: the measurements, samples × variables.
-            targets: for every sample the clamped variable, several joined by `;`, or the control
-                label (or nothing) for an observational sample. A target that is not among the
-                variables makes a regime of its own that clamps nothing measured.
-            variable_names: one name a variable; `X1`, `X2`, … if not given.
+            targets: for every sample the clamped variable, several joined by `;` (a name that
+                holds one in double quotes), or the control label (or nothing) for an observational
+                sample. A target that is not among the variables makes a regime of its own that
+                clamps nothing measured, which is said; one that is nearly a variable is refused.
+            variable_names: one name per variable; `X1`, `X2`, … if not given.
             control: the label of observational samples, besides the empty one.
             layer_of: the layer of every variable, if they have layers.
         """
@@ -140,18 +154,26 @@ class InterventionalData:
         checks.check_matrix(x)
         if len(targets) != len(x):
             raise InvalidInputError(
-                f"'targets' must have one entry a sample, {len(x)}. Got {len(targets)} instead."
+                f"'targets' must have one entry per sample, {len(x)}. Got {len(targets)} instead."
             )
-        names, layers = _names(variable_names, x.shape[1]), _layers(layer_of)
+        names, layers = _names(variable_names, x.shape[1]), checks.as_layers(layer_of)
         checks.check_shapes(x, x, x[:, 0], layers)
-        labels = ["" if str(t).strip() in ("", control) else str(t).strip() for t in targets]
+        stripped = [str(target).strip() for target in targets]
+        labels = ["" if label in ("", control) else label for label in stripped]
+        with all_at_once() as check:
+            check(check_control, control, stripped)
+            check(check_targets, count_targets(labels), names)
+            check(checks.check_names, names, x.shape[1])
+            if len(names) == x.shape[1]:
+                check(checks.check_finite, x, names)
+                check(checks.check_informative, x, np.zeros(x.shape, dtype=bool), names)
         known = {"": OBSERVATIONAL} | {
             label: number for number, label in enumerate(dict.fromkeys(filter(None, labels)), 1)
         }
-        clamps = np.array([np.isin(names, checks.split_targets(label)) for label in known])
+        clamps = np.array([np.isin(names, split_targets(label)) for label in known])
         regime = np.array([known[label] for label in labels], dtype=np.int64)
         return cls(
-            x=x if x.dtype.kind == "f" else x.astype(np.float64),
+            x=_as_floats(x),
             is_intervened=clamps[regime],
             regime=regime,
             variable_names=names,
@@ -273,16 +295,29 @@ class InterventionalData:
             f"{len(np.unique(self.regime))} regimes{layers})"
         )
 
-    def _default_regime_names(self) -> tuple[str, ...]:
-        names = [f"regime {number}" for number in range(int(self.regime.max(initial=0)) + 1)]
+    def _name_regimes(self) -> None:
+        """Names every regime by what it clamps, else by its number.
+
+        Numbers beyond the number of samples (somebody's own codes) are made small first, so that
+        they cost nothing; the name keeps them.
+        """
+        numbers, first, inverse = np.unique(self.regime, return_index=True, return_inverse=True)
+        if len(numbers) and numbers[-1] > self.n_samples:
+            small = np.arange(len(numbers)) + (numbers[0] != OBSERVATIONAL)
+            object.__setattr__(self, "regime", small[inverse.reshape(-1)])
+        else:
+            small = numbers
+        names = [f"regime {number}" for number in range(int(small.max(initial=0)) + 1)]
         names[OBSERVATIONAL] = "observational"
-        joined: dict[str, int] = {}
-        for number, first in zip(*np.unique(self.regime, return_index=True), strict=True):
-            clamped = [self.variable_names[j] for j in np.flatnonzero(self.is_intervened[first])]
-            label = TARGET_SEPARATOR.join(clamped)
-            if label and joined.setdefault(label, number) == number:
-                names[number] = label
-        return tuple(names)
+        joined: set[str] = set()
+        for number, at, row in zip(numbers.tolist(), small.tolist(), first, strict=True):
+            label = join_targets(
+                self.variable_names[j] for j in np.flatnonzero(self.is_intervened[row])
+            )
+            if at != OBSERVATIONAL:
+                names[at] = label if label and label not in joined else f"regime {number}"
+            joined.add(label)
+        object.__setattr__(self, "regime_names", tuple(names))
 
 
 def _regimes_of(is_intervened: WhichIntervened) -> RegimeOf:
@@ -300,8 +335,13 @@ def _names(names: Sequence[str] | None, n_variables: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def _layers(layer_of: ArrayLike | None) -> np.ndarray | None:
-    return None if layer_of is None else np.asarray(layer_of, dtype=np.int64)
+def _whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    return values if values.dtype.kind == "i" else checks.as_whole_numbers(values, name)
+
+
+def _as_floats(x: np.ndarray) -> np.ndarray:
+    """Single and double precision as they are, everything else in double precision."""
+    return x if x.dtype.kind == "f" and x.dtype.itemsize in (4, 8) else x.astype(np.float64)
 
 
 def _read_only(

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
-from ucad.data.checks import split_targets
+from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.networks.clamps import RowClamps, check_groups, clamp_targets, regime_label
 from ucad.networks.passes import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +18,9 @@ from torch import Tensor
 from ucad._types import RegimeOf, VariableSamples
 from ucad.data import InterventionalData
 from ucad.data.formats.dcdi import DATA, REGIMES, SIDE, write_dcdi
-from ucad.data.formats.options import read_json, write_beside
 from ucad.errors import FormatError, InvalidInputError
+from ucad.files import check_regular, read_json, replacing, write_text
+from ucad.schema import Optional, check_shape
 
 __all__ = [
     "ABOUT",
@@ -33,6 +35,8 @@ __all__ = [
 ABOUT, INPUT_OF = "recording.json", "input_of.npy"
 _GROWING = "growing.json"
 SCHEMA_VERSION = 1
+_STATE = {"identity": Optional({str: object}), "rows": Optional({str: int})}
+_ABOUT = {"schema_version": int, "sites": [str], "dead": [str]}
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,9 @@ class Shelf:
         begun = next((f for f in (folder / ABOUT, folder / _GROWING) if f.exists()), None)
         if begun is None:
             raise InvalidInputError(f"'{folder}' holds something else than a recording.")
-        before = read_json(begun).get("identity", {})
+        state = read_json(begun)
+        check_shape(state, _STATE, f"'{begun}' is damaged")
+        before = state.get("identity", {})
         other = [name for name, value in shelf.identity.items() if before.get(name) != value]
         if other:
             raise InvalidInputError(
@@ -80,9 +86,12 @@ class Shelf:
         if self.folder is None or 0 in shape:
             return np.empty(shape, dtype=dtype)
         path = self.folder / f"{name}.part.npy"
-        if not path.exists():
-            return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-        return np.lib.format.open_memmap(path, mode="r+")
+        with contextlib.suppress(OSError, ValueError):  # none yet, or one that was cut off
+            begun = np.lib.format.open_memmap(path, mode="r+")
+            if begun.shape == shape and begun.dtype == np.dtype(dtype):
+                return begun
+        self.mark(name, 0)
+        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
 
     def done(self, name: str) -> int:
         """How many rows of an array are finished."""
@@ -105,7 +114,7 @@ class Shelf:
     def _write_state(self, rows: Mapping[str, int]) -> None:
         assert self.folder is not None
         state = {"format": "growing ucad recording", "identity": self.identity, "rows": rows}
-        write_beside(self.folder / _GROWING, json.dumps(state))
+        write_text(self.folder / _GROWING, json.dumps(state))
 
 
 def finished(values: np.ndarray) -> np.ndarray:
@@ -127,16 +136,17 @@ def keep_recording(
     folder = shelf.folder
     assert folder is not None
     write_dcdi(data, folder)
-    np.save(folder / INPUT_OF, input_of)
+    with replacing(folder / INPUT_OF) as beside, beside.open("wb") as file:
+        np.save(file, input_of)
     whole = {"format": "ucad recording", "schema_version": SCHEMA_VERSION, **about}
-    write_beside(folder / ABOUT, json.dumps({**whole, "identity": shelf.identity}, indent=1))
+    write_text(folder / ABOUT, json.dumps({**whole, "identity": shelf.identity}, indent=1))
     shelf.clear()
 
 
 def note_in_recording(folder: Path, notes: Mapping[str, Any]) -> None:
     """Adds to `recording.json`, such as where the model came from."""
     about = read_json(folder / ABOUT)
-    write_beside(folder / ABOUT, json.dumps({**about, **notes}, indent=1))
+    write_text(folder / ABOUT, json.dumps({**about, **notes}, indent=1))
 
 
 class Kept(NamedTuple):
@@ -158,21 +168,30 @@ def open_recording(folder: Path) -> Kept:
     if not (folder / ABOUT).exists():
         raise FormatError(f"'{folder}' is no finished recording: it has no {ABOUT}.")
     about = read_json(folder / ABOUT)
-    version = about.get("schema_version")
-    if not isinstance(version, int) or version > SCHEMA_VERSION:
+    check_shape(about, _ABOUT, f"'{folder / ABOUT}' is damaged")
+    version = about["schema_version"]
+    if version > SCHEMA_VERSION:
         raise FormatError(
             f"'{folder}' has recording schema {version}; this ucad reads up to {SCHEMA_VERSION}."
         )
     try:
-        return Kept(
+        for name in (DATA, REGIMES, INPUT_OF):
+            check_regular(folder / name)
+        kept = Kept(
             x=np.load(folder / DATA, mmap_mode="r", allow_pickle=False).view(np.ndarray),
             regime=np.loadtxt(folder / REGIMES, dtype=np.int64, ndmin=1),
-            regime_names=tuple(read_json(folder / SIDE)["regime_names"]),
+            regime_names=tuple(map(str, read_json(folder / SIDE)["regime_names"])),
             input_of=np.load(folder / INPUT_OF, allow_pickle=False),
             about=about,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, OverflowError) as error:
         raise FormatError(f"'{folder}' is a damaged recording: {error}.") from error
+    shapes = {len(part) if part.ndim else -1 for part in (kept.x, kept.regime, kept.input_of)}
+    if len(shapes) != 1 or kept.x.ndim != 2 or kept.input_of.dtype.kind not in "iu":
+        raise FormatError(f"'{folder}' is a damaged recording: its files do not belong together.")
+    if not 0 <= kept.regime.min(initial=0) <= kept.regime.max(initial=0) < len(kept.regime_names):
+        raise FormatError(f"'{folder}' is a damaged recording: it has regimes without a name.")
+    return kept
 
 
 def digest_of(tensors: Sequence[Tensor | np.ndarray]) -> str:

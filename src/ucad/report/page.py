@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from ucad.claims import ASSUMED, CLAIMABLE, Certificate
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError
+from ucad.errors import FormatError, InvalidInputError
+from ucad.files import read_text, write_text
 from ucad.report.charts import HeatMap, curves, heat_map, line_chart
 from ucad.report.effects import clamp_effects
 from ucad.report.formatting import MOST_ROWS, template_environment
@@ -24,7 +25,10 @@ from ucad.report.strengths import EdgeStrengths, edge_strengths
 from ucad.report.words import correlates, factor_card, factor_sentence, overview
 from ucad.scm import FactorSCM
 
-__all__ = ["ReportContent", "render", "write_report"]
+__all__ = ["ReportContent", "is_report", "render", "write_report"]
+
+_MARK = '<p class="kicker">Causal abstraction report</p>'
+"""What every report has, and hardly anything else."""
 
 _MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "not known": "?"}
 
@@ -65,20 +69,18 @@ class ReportContent:
 
 
 def write_report(content: ReportContent, path: str | Path) -> Path:
-    """Writes the page, beside and moved into place, and returns where it is."""
+    """Writes the page in one step and returns where it is."""
     path = Path(path)
-    page = render(content)
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, suffix=".part", delete=False
-    ) as beside:
-        beside.write(page)
-    try:
-        os.chmod(beside.name, 0o644)
-        os.replace(beside.name, path)
-    except OSError:
-        os.unlink(beside.name)
-        raise
+    write_text(path, render(content))
     return path
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a page that `write_report` wrote."""
+    try:
+        return _MARK in read_text(path)
+    except FormatError:
+        return False
 
 
 def render(content: ReportContent) -> str:
@@ -86,6 +88,7 @@ def render(content: ReportContent) -> str:
     scm, data = content.scm, content.data
     graph, strengths = scm.graph, edge_strengths(scm, data)
     environment = template_environment()
+    script, cytoscape = _asset("page.js"), _asset("cytoscape.min.js")
     metrics, notes = _metric_rows(content.metrics)
     payload: dict[str, Any] = {
         "factors": [factor_card(graph, name, strengths) for name in graph.factor_names],
@@ -111,8 +114,19 @@ def render(content: ReportContent) -> str:
         marks=_MARKS,
         most=MOST_ROWS,
         css=Markup(_asset("page.css")),
-        script=Markup(_asset("page.js")),
-        cytoscape=Markup(_asset("cytoscape.min.js")),
+        policy=_policy(cytoscape, script),
+        script=Markup(script),
+        cytoscape=Markup(cytoscape),
+    )
+
+
+def _policy(*scripts: str) -> str:
+    """The Content-Security-Policy: our own scripts, by digest, and nothing from elsewhere."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -126,7 +140,12 @@ def _embedded(payload: Mapping[str, Any]) -> str:
     >>> print(_embedded({"name": "</script>"}))
     {"name":"\u003c/script\u003e"}
     """
-    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise InvalidInputError(
+            "There is nothing finite to report: the data, or a weight of the model, are too large."
+        ) from error
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -17,7 +16,9 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from ucad.errors import FormatError, InvalidInputError, UcadError
+from ucad.files import check_regular, read_json, replacing, write_text
 from ucad.graph import FactorGraph
+from ucad.schema import check_shape
 from ucad.scm.factor_scm import FactorSCM
 from ucad.scm.families import FAMILIES, StackedMechanism
 
@@ -27,6 +28,13 @@ SCHEMA_VERSION = 1
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 _KINDS = {family.name: family.mechanism_type for family in FAMILIES}
 _ROLES = ("factor_mechanism", "variable_mechanism")
+_DESCRIPTION = {
+    "schema_version": int,
+    "variable_names": [str],
+    "factor_names": [str],
+    **dict.fromkeys(_ROLES, str),
+}
+"""The axes of a mechanism's tensors: targets, hidden units, inputs."""
 
 
 def save_scm(scm: FactorSCM, folder: str | Path) -> None:
@@ -56,14 +64,13 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
         description[role] = kinds[0]
         for field in fields(mechanism):
             tensors[f"{role}.{field.name}"] = getattr(mechanism, field.name)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     contiguous = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
-    with tempfile.TemporaryDirectory(dir=folder) as beside:
-        Path(beside, TENSORS_NAME).write_bytes(save(contiguous))
-        Path(beside, JSON_NAME).write_text(json.dumps(description, indent=1), encoding="utf-8")
-        for name in (TENSORS_NAME, JSON_NAME):
-            os.replace(Path(beside, name), folder / name)
+    for name, tensor in contiguous.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise InvalidInputError(f"A model with a '{name}' that is not finite cannot be saved.")
+    with replacing(Path(folder, TENSORS_NAME)) as beside:
+        beside.write_bytes(save(contiguous))
+    write_text(Path(folder, JSON_NAME), json.dumps(description, indent=1))
 
 
 def load_scm(folder: str | Path) -> FactorSCM:
@@ -74,49 +81,42 @@ def load_scm(folder: str | Path) -> FactorSCM:
     """
     description = _read_description(Path(folder, JSON_NAME))
     tensors = _read_tensors(Path(folder, TENSORS_NAME))
+    names = [tuple(description[f"{kind}_names"]) for kind in ("variable", "factor")]
+    n_variables, n_factors = map(len, names)
     try:
-        graph = FactorGraph(
-            _boolean(_take(tensors, "Q")),
-            _boolean(_take(tensors, "R")),
-            tuple(description["variable_names"]),
-            tuple(description["factor_names"]),
+        Q, R = (_flags(tensors, name, (n_variables, n_factors)) for name in ("Q", "R"))
+        sizes = ((n_factors, n_variables), (n_variables, n_factors))
+        F_Z, F_X = (
+            _mechanism(role, description[role], tensors, size)
+            for role, size in zip(_ROLES, sizes, strict=True)
         )
-        F_Z, F_X = (_mechanism(role, description[role], tensors) for role in _ROLES)
-        return FactorSCM(graph, F_Z, F_X, _take(tensors, "noise_scale"))
-    except FormatError:
-        raise
-    except (UcadError, KeyError, TypeError, RuntimeError, IndexError) as error:
+        noise_scale = _numbers(tensors, "noise_scale", (n_variables,))
+        if len({tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()}) > 1:
+            raise FormatError("The tensors must all have the same precision.")
+        return FactorSCM(FactorGraph(Q, R, *names), F_Z, F_X, noise_scale)
+    except UcadError as error:
         raise FormatError(f"'{folder}' holds no consistent model: {error}") from error
 
 
 def _read_description(path: Path) -> dict[str, Any]:
-    try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(
-            f"'{path.parent}' holds no model: {error.strerror} ({path.name})."
-        ) from error
-    except ValueError as error:
-        raise FormatError(f"'{path}' is not valid JSON: {error}.") from error
-    version = description.get("schema_version") if isinstance(description, dict) else None
-    if not isinstance(version, int):
-        raise FormatError(f"'{path}' does not describe a factor SCM: it has no schema version.")
-    if version > SCHEMA_VERSION:
+    if not path.exists():
+        raise FormatError(f"'{path.parent}' holds no model: it has no {path.name}.")
+    description: dict[str, Any] = read_json(path)
+    version = description.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
         raise FormatError(
             f"'{path}' was written by a newer ucad (schema {version}; this one reads up to "
             f"{SCHEMA_VERSION}). Update ucad to read it."
         )
-    return dict(description)
+    check_shape(description, _DESCRIPTION, f"'{path}' does not describe a factor SCM")
+    return description
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
+    check_regular(path)
     try:
         return load_file(path)
-    except OSError as error:
-        raise FormatError(
-            f"'{path.parent}' holds no weights: {error.strerror} ({path.name})."
-        ) from error
-    except SafetensorError as error:
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
         raise FormatError(f"'{path}' is truncated or not a safetensors file: {error}.") from error
 
 
@@ -126,12 +126,43 @@ def _take(tensors: Mapping[str, Tensor], name: str) -> Tensor:
     return tensors[name]
 
 
-def _boolean(tensor: Tensor) -> np.ndarray:
+def _flags(tensors: Mapping[str, Tensor], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    tensor = _shaped(tensors, name, shape)
+    if tensor.dtype not in (torch.uint8, torch.bool) or bool((tensor > 1).any()):
+        raise FormatError(f"The tensor '{name}' must hold zeros and ones. Got {tensor.dtype}.")
     return np.asarray(tensor.numpy(), dtype=bool)
 
 
-def _mechanism(role: str, kind: str, tensors: Mapping[str, Tensor]) -> StackedMechanism:
+def _numbers(tensors: Mapping[str, Tensor], name: str, shape: tuple[int, ...]) -> Tensor:
+    tensor = _shaped(tensors, name, shape)
+    if tensor.dtype not in (torch.float32, torch.float64):
+        raise FormatError(f"The tensor '{name}' must hold floats. Got {tensor.dtype} instead.")
+    if not bool(torch.isfinite(tensor).all()):
+        raise FormatError(f"The tensor '{name}' must be finite. It holds NaN or infinity.")
+    return tensor
+
+
+def _shaped(tensors: Mapping[str, Tensor], name: str, shape: tuple[int, ...]) -> Tensor:
+    tensor = _take(tensors, name)
+    if tuple(tensor.shape) != shape:
+        raise FormatError(
+            f"The tensor '{name}' must have the shape {shape}. Got {tuple(tensor.shape)} instead."
+        )
+    return tensor
+
+
+def _mechanism(
+    role: str, kind: str, tensors: Mapping[str, Tensor], sizes: tuple[int, int]
+) -> StackedMechanism:
+    """A mechanism whose tensors have the axes that its fields are annotated with."""
     if kind not in _KINDS:
         raise FormatError(f"The '{role}' must be one of {', '.join(_KINDS)}. Got '{kind}' instead.")
-    made = _KINDS[kind]
-    return made(*(_take(tensors, f"{role}.{field.name}") for field in fields(cast(Any, made))))
+    made, known = _KINDS[kind], dict(zip(("targets", "inputs"), sizes, strict=True))
+    parts = []
+    for field in fields(cast(Any, made)):
+        name = f"{role}.{field.name}"
+        axes = re.findall(r"\w+", str(field.type).partition('"')[2])
+        for axis, size in zip(axes, _take(tensors, name).shape, strict=False):
+            known.setdefault(axis, size)
+        parts.append(_numbers(tensors, name, tuple(known.get(axis, -1) for axis in axes)))
+    return made(*parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -17,6 +18,10 @@ from ucad.sweep.work import Reply, execute
 __all__ = ["Backend", "LocalProcesses", "Outcome"]
 
 PATIENCE = 5.0
+"""Seconds that a worker gets to end when it is told to, before it is killed."""
+
+MAX_WORKERS = 1024
+"""More processes than this do not help on any one machine."""
 
 
 class Outcome(NamedTuple):
@@ -51,6 +56,10 @@ class Backend(Protocol):
         """Waits until a task ends or the time is over; returns those that ended."""
         ...
 
+    def cancel(self, ticket: int) -> None:
+        """Ends a task that is running; it does not count as finished any more."""
+        ...
+
 
 @dataclass
 class _Worker:
@@ -68,8 +77,10 @@ class LocalProcesses:
 
     def __init__(self, n_workers: int | None = None) -> None:
         self.capacity = (os.cpu_count() or 1) if n_workers is None else n_workers
-        if self.capacity < 1:
-            raise InvalidInputError(f"'n_workers' must be at least 1. Got {n_workers} instead.")
+        if not 1 <= self.capacity <= MAX_WORKERS:
+            raise InvalidInputError(
+                f"'n_workers' must be from 1 to {MAX_WORKERS}. Got {n_workers} instead."
+            )
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> LocalProcesses:
@@ -114,6 +125,12 @@ class LocalProcesses:
         busy = {w.pipe: w for w in self._workers if w.ticket is not None}
         return [self._collect(busy[pipe]) for pipe in wait(list(busy), timeout) if pipe in busy]
 
+    def cancel(self, ticket: int) -> None:
+        """Kills the process that works on a task."""
+        for worker in [w for w in self._workers if w.ticket == ticket]:
+            worker.process.kill()
+            self._bury(worker)
+
     def _collect(self, worker: _Worker) -> Outcome:
         ticket, worker.ticket = worker.ticket, None
         assert ticket is not None
@@ -144,9 +161,18 @@ def _serve(pipe: Connection) -> None:
     """The life of a worker: tasks in, replies out, until the pipe closes."""
     # Ctrl-C reaches every process of a terminal; only the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
             function, task = pipe.recv()
             pipe.send(execute(function, task))
         except (EOFError, OSError):
             return
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent is gone: nobody would take the result."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ucad import __version__
 from ucad._types import Progress, ProgressEvent
@@ -20,8 +21,10 @@ from ucad.sweep.work import Reply
 __all__ = ["SweepReport", "run_sweep"]
 
 MOST_ATTEMPTS = 2
+"""How often a task is tried whose worker dies: once might have been bad luck."""
 DIED = "The worker died twice on this task: killed from outside, or out of memory."
 SECONDS_BETWEEN_LOOKS = 60.0
+"""After how long progress is told even if no task ends."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,14 @@ class SweepReport:
         return tuple(row for row in self.rows if row["error"] is not None)
 
 
-def run_sweep(
+def run_sweep(  # noqa: PLR0913 - the front door: every option by its own name
     grid: Grid,
     table: Path,
     backend: Backend,
     *,
     costs: Costs | None = None,
     budget: Budget | None = None,
+    max_seconds: float | None = None,
     progress: Progress | None = None,
 ) -> SweepReport:
     """Does every task of the grid that has no row yet, and appends its row as it finishes.
@@ -67,10 +71,12 @@ def run_sweep(
         backend: where to do it.
         costs: what tasks take, for the budget and the time left.
         budget: how long the sweep may take.
+        max_seconds: how long one task may take; one that takes longer becomes a row with an error.
         progress: told how many are done and how long the rest will take.
     """
     with ResultTable(table).opened() as results:
-        run = _Run(grid, results, backend, costs or Costs(), budget, progress)
+        limits = _Limits(budget, math.inf if max_seconds is None else max_seconds)
+        run = _Run(grid, results, backend, costs or Costs(), limits, progress)
         interrupted = False
         if run.waiting:
             try:
@@ -87,6 +93,13 @@ def run_sweep(
     )
 
 
+class _Limits(NamedTuple):
+    """How long the sweep and each of its tasks may take."""
+
+    budget: Budget | None
+    max_seconds: float
+
+
 class _Run:
     """The state of a sweep while it runs."""
 
@@ -96,11 +109,12 @@ class _Run:
         results: ResultTable,
         backend: Backend,
         costs: Costs,
-        budget: Budget | None,
+        limits: _Limits,
         progress: Progress | None,
     ) -> None:
         self.function, self.results, self.backend = grid.function, results, backend
-        self.costs, self.budget, self.progress = costs, budget, progress
+        self.costs, self.progress = costs, progress
+        self.budget, self.max_seconds = limits
         self.waiting = self._missing(grid.tasks)
         self.running: dict[int, tuple[Task, float]] = {}
         self.attempts: dict[str, int] = {}
@@ -114,9 +128,27 @@ class _Run:
             self._tell()
             if not self.running or (self.budget is not None and self.budget.left <= 0):
                 return
-            left = SECONDS_BETWEEN_LOOKS if self.budget is None else max(0.0, self.budget.left)
-            for outcome in self.backend.finished(min(left, SECONDS_BETWEEN_LOOKS)):
+            for outcome in self.backend.finished(self._patience()):
                 self._take(outcome)
+            self._end_overdue()
+
+    def _patience(self) -> float:
+        """Seconds until something must be looked at even if no task ends."""
+        first = min((started for _, started in self.running.values()), default=0.0)
+        left = [SECONDS_BETWEEN_LOOKS, first + self.max_seconds - time.monotonic()]
+        if self.budget is not None:
+            left.append(self.budget.left)
+        return max(0.0, min(left))
+
+    def _end_overdue(self) -> None:
+        """Ends the tasks that have taken too long; each becomes a row with an error."""
+        now = time.monotonic()
+        for ticket, (task, started) in list(self.running.items()):
+            if now - started > self.max_seconds:
+                self.backend.cancel(ticket)
+                del self.running[ticket]
+                error = f"The task took more than {self.max_seconds:g} s and was ended."
+                self._keep(task, Reply(None, error, {"seconds": now - started}), attempt=1)
 
     def _missing(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks without a row, each once; what was measured before teaches the costs."""
@@ -127,7 +159,9 @@ class _Run:
             if row is None:
                 missing[key] = task
             elif row["error"] is None:
-                self.costs.observe(task, row["about"]["seconds"])
+                seconds = row["about"].get("seconds")
+                if isinstance(seconds, int | float):
+                    self.costs.observe(task, seconds)
         return list(missing.values())
 
     def _fill(self) -> None:
@@ -155,6 +189,9 @@ class _Run:
             reply = Reply(None, DIED, {"seconds": 0.0, "cause": outcome.cause})
         elif reply.error is None:
             self.costs.observe(task, float(reply.about["seconds"]))
+        self._keep(task, reply, attempt)
+
+    def _keep(self, task: Task, reply: Reply, attempt: int) -> None:
         self.results.append(_row(self.function, task, reply, attempt))
         self.n_new += 1
         self.n_failed += reply.error is not None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import tomllib
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.files import read_toml
 from ucad.sweep.table import Task
 
 __all__ = ["RECOVERY", "Grid", "read_grid"]
 
 RECOVERY = "ucad.sweep.recovery:recover"
 """The default: simulate one of the paper's problems, fit it, compare with the truth."""
+
+MAX_TASKS = 1_000_000
+"""The most tasks of one table: more rows than anybody can read."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,7 @@ class Grid:
     function: str = RECOVERY
 
 
-def read_grid(path: Path) -> Grid:
+def read_grid(path: Path, *, allow_code: bool = False) -> Grid:
     """Reads a grid: tables `[[grid]]` in which a list is an axis and anything else is fixed.
 
         [[grid]]
@@ -41,18 +45,18 @@ def read_grid(path: Path) -> Grid:
         solver = "search"
 
     The tasks are all combinations of each table, the first axis varying slowest. `function =
-    "package.module:name"` at the top has something else done with them.
+    "package.module:name"` at the top has something else done with them: that module is imported
+    and its function called, so it must be allowed.
+
+    Args:
+        path: the TOML file.
+        allow_code: whether the grid may name a function of its own.
 
     Raises:
         FormatError: the file is no such grid.
         InvalidInputError: the default function cannot do one of the tasks.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"The grid '{path}' cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise FormatError(f"'{path}' is not a TOML file: {error}.") from error
+    content = read_toml(path)
     known = ("function", "grid")
     for name in content:
         if name not in known:
@@ -61,8 +65,14 @@ def read_grid(path: Path) -> Grid:
                 f"{did_you_mean(name, known)}"
             )
     tables, function = content.get("grid", []), content.get("function", RECOVERY)
-    if not isinstance(tables, list) or not tables or not isinstance(function, str):
+    is_grid = isinstance(tables, list) and all(isinstance(table, dict) for table in tables)
+    if not is_grid or not tables or not isinstance(function, str):
         raise FormatError(f"'{path}' must hold at least one table [[grid]]. Got none.")
+    if function != RECOVERY and not allow_code:
+        raise InvalidInputError(
+            f"'{path}' has the code of '{function}' run. If you trust it, say so with --allow-code "
+            f"(in Python: allow_code=True)."
+        )
     tasks = tuple(task for table in tables for task in _combinations(table))
     if function == RECOVERY:
         # It knows its options; a typo is refused before any work is done.
@@ -74,20 +84,29 @@ def read_grid(path: Path) -> Grid:
 
 def _combinations(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     axes = [_axis(name, value) for name, value in table.items()]
+    n_tasks = math.prod(len(axis) for axis in axes)
+    if n_tasks > MAX_TASKS:
+        raise InvalidInputError(
+            f"A table of a grid must give at most {MAX_TASKS} tasks. Got {n_tasks} instead."
+        )
     for values in itertools.product(*axes):
         yield dict(zip(table, values, strict=True))
 
 
-def _axis(name: str, value: Any) -> list[Any]:
+def _axis(name: str, value: Any) -> Sequence[Any]:
     if name == "seed" and isinstance(value, str):
-        first, colon, last = value.partition(":")
-        if not colon or not first.isdigit() or not last.isdigit() or int(first) >= int(last):
+        first, _, last = value.partition(":")
+        if not _is_count(first) or not _is_count(last) or int(first) >= int(last):
             raise InvalidInputError(
                 f"Seeds must be a number, a list or 'first:last' with the last left out. "
                 f"Got '{value}' instead."
             )
-        return list(range(int(first), int(last)))
+        return range(int(first), int(last))
     values = value if isinstance(value, list) else [value]
     if not values:
         raise InvalidInputError(f"The axis '{name}' of a grid must not be empty.")
     return values
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 10

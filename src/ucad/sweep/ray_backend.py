@@ -81,6 +81,12 @@ class RayCluster:
         ready, _ = self._ray.wait(list(self._tickets), num_returns=1, timeout=timeout)
         return [self._collect(reference) for reference in ready]
 
+    def cancel(self, ticket: int) -> None:
+        """Ends the process that works on a task."""
+        for reference in [r for r, number in self._tickets.items() if number == ticket]:
+            self._ray.cancel(reference, force=True)
+            del self._tickets[reference]
+
     def _collect(self, reference: Any) -> Outcome:
         ticket = self._tickets.pop(reference)
         try:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ucad.constraints import acyclicity_violation
-from ucad.errors import InvalidInputError, did_you_mean
+from ucad.errors import FormatError, InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
 from ucad.metrics import (
     ALL_METRICS,
@@ -27,6 +27,7 @@ from ucad.metrics import (
     mean_correlation,
     rotated_controls,
 )
+from ucad.schema import check_shape
 from ucad.scm.families import FAMILIES, family_named
 from ucad.simulate import SETTINGS, SIZES, Problem, Variation, paper_problem
 from ucad.solvers import FitResult
@@ -51,6 +52,15 @@ class MetricSet(StrEnum):
 
     ALL = "all"
     FAST = "fast"
+
+
+_TASK = {
+    **dict.fromkeys(("setting", "size", "solver", "mechanisms", "metrics"), str),
+    **dict.fromkeys(("seed", "extra_factors", "n_samples", "min_parents"), int),
+    **dict.fromkeys(("n_regimes", "n_unanchored"), int),
+    "noise_scale": float,
+    "ceiling": bool,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +113,10 @@ class RecoveryTask:
                     f"The '{name}' of a task must be one of {', '.join(known)}. Got {value!r} "
                     f"instead.{did_you_mean(str(value), known)}"
                 )
-        for name in ("seed", "extra_factors", "n_samples", "min_parents", "n_regimes"):
-            if not isinstance(getattr(self, name), int):
-                raise InvalidInputError(
-                    f"The '{name}' of a task must be a whole number. "
-                    f"Got {getattr(self, name)!r} instead."
-                )
+        try:
+            check_shape(asdict(self), _TASK, "A task")
+        except FormatError as error:
+            raise InvalidInputError(str(error)) from error
 
     def problem(self) -> Problem:
         """Simulates the problem."""

@@ -7,9 +7,12 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any, TypeAlias
 
 from ucad.errors import FormatError, InvalidInputError
+from ucad.files import check_regular, parse_json, replacing
+from ucad.schema import check_shape
 
 __all__ = ["ResultTable", "Row", "Task", "drop_failed", "read_rows", "row_key"]
 
@@ -17,6 +20,16 @@ Task: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = dict[str, Any]
 """`function` and `task` say what was done; `result` or `error` what came out, the same on every
 machine; `about` what depends on where and when: seconds, host, attempts."""
+
+_ROW = {
+    "function": str,
+    "task": {str: object},
+    "result": ({str: object}, NoneType),
+    "error": (str, NoneType),
+    "about": {str: object},
+}
+_BEGINNING = b'{"function": "'
+"""How every row begins; a line that does not was not begun by us."""
 
 
 def row_key(function: str, task: Task) -> str:
@@ -29,8 +42,12 @@ def row_key(function: str, task: Task) -> str:
 
 
 def read_rows(path: Path) -> dict[str, Row]:
-    """The rows of a table by key; the last one counts, and a torn last line does not."""
-    return _parse(path.read_bytes(), path)[0] if path.exists() else {}
+    """The rows of a table by key; the last one counts, and a torn last line does not.
+
+    Raises:
+        FormatError: the file is no table of a sweep.
+    """
+    return _parse(_content(path), path)[0]
 
 
 def drop_failed(path: Path) -> int:
@@ -51,15 +68,19 @@ class ResultTable:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.resolve()
         self.rows: dict[str, Row] = {}
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[ResultTable]:
-        """Locks the table, cuts off a torn last line, and sorts it by key when all is done."""
+        """Locks the table, cuts off a torn last line, and sorts it by key when all is done.
+
+        A file that is not a table of a sweep is refused and left as it is.
+        """
+        read_rows(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(self.path):
-            content = self.path.read_bytes() if self.path.exists() else b""
+            content = _content(self.path)
             self.rows, good = _parse(content, self.path)
             if good < len(content):
                 os.truncate(self.path, good)
@@ -70,43 +91,57 @@ class ResultTable:
 
     def append(self, row: Row) -> None:
         """Adds a row; when this returns, it is on the disk."""
-        line = json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+        line = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n").encode()
         with self.path.open("ab") as file:
-            file.write(line.encode())
-            file.flush()
-            os.fsync(file.fileno())
+            start = file.tell()
+            try:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            except BaseException:  # a full disk, or a signal: no half line may stay
+                with contextlib.suppress(OSError):
+                    os.truncate(self.path, start)
+                raise
         self.rows[row_key(row["function"], row["task"])] = row
 
     def _sort(self) -> None:
-        """Writes the rows in the order of their keys beside the table and moves them into place."""
+        """Writes the rows in the order of their keys, in one step."""
         self.rows = dict(sorted(self.rows.items()))
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows.values())
-        part = self.path.with_name(f".{self.path.name}.part")
-        with part.open("wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self.path)
+        if text.encode() == _content(self.path) and self.path.exists():
+            return
+        with replacing(self.path) as beside:
+            beside.write_bytes(text.encode())
+
+
+def _content(path: Path) -> bytes:
+    if not path.exists():
+        return b""
+    check_regular(path)
+    return path.read_bytes()
 
 
 def _parse(content: bytes, path: Path) -> tuple[dict[str, Row], int]:
-    """The rows, and how many bytes of whole lines there are."""
+    """The rows, and how many bytes of whole lines there are.
+
+    Only a last line that lacks its end and begins as our rows do is taken for one that was torn.
+    """
     rows: dict[str, Row] = {}
     good = 0
-    lines = content.splitlines(keepends=True)
-    for number, line in enumerate(lines, start=1):
-        try:
-            row = json.loads(line)
-            key = row_key(row["function"], row["task"])
-        except (ValueError, TypeError, KeyError) as error:
-            if number == len(lines):
+    for number, line in enumerate(content.splitlines(keepends=True), start=1):
+        if not line.endswith(b"\n"):
+            is_begun = line.startswith(_BEGINNING) or (rows and _BEGINNING.startswith(line))
+            if is_begun:
                 break
+            raise FormatError(f"Line {number} of '{path}' is no row of a sweep.")
+        try:
+            row = parse_json(line)
+            check_shape(row, _ROW, "it")
+        except ValueError as error:
             raise FormatError(
                 f"Line {number} of '{path}' is no row of a sweep: {error}."
             ) from error
-        if not line.endswith(b"\n"):
-            break
-        rows[key] = row
+        rows[row_key(row["function"], row["task"])] = row
         good += len(line)
     return rows, good
 

@@ -57,13 +57,20 @@ def execute(reference: str, task: Mapping[str, Any]) -> Reply:
         function = resolve(reference)
         _limit_threads()
         returned = dict(function(task))
-        about = dict(returned.pop(ABOUT, {}))
         # What is compared between machines is what a reader of the table gets.
-        result = json.loads(json.dumps(returned, allow_nan=False))
+        about = dict(_written(returned.pop(ABOUT, {})))
+        result = dict(_written(returned))
     except Exception as failure:  # noqa: BLE001  (one fit's failure is a row, not the sweep's end)
-        error = f"{type(failure).__name__}: {failure}"
+        result, about = None, {}
+        error = f"{type(failure).__name__}: {failure}".encode("utf-8", "replace").decode()
     about |= {"seconds": time.monotonic() - started, "host": platform.node()}
     return Reply(result, error, about)
+
+
+def _written(value: Any) -> Any:
+    """The value as a table holds it; what a table cannot hold is an error of the task."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    return json.loads(text.encode())
 
 
 def _limit_threads() -> None:

@@ -60,7 +60,7 @@ def test_a_table_without_a_target_column_is_observational(tmp_path):
         ("a,b\n1,2\n3\n", "Line 3 .* has 1 fields, the header 2"),
         ("a,a\n1,2\n3,4\n", "two columns of the same name"),
         ("a,b\n1,2\n3,red\n", "Column 'b' must hold numbers. Row 1 is 'red'"),
-        ("a,b\n1,2\n3,\n", "Row 1 is empty"),
+        ("a,b\n1,2\n3,\n", "1 value.* missing .* nan at row 1, column 'b'"),
         ("a,b\n1,2\n3,nan\n", "nan at row 1, column 'b'"),
         ("target\nx\ny\n", "no column that could be a variable"),
     ],

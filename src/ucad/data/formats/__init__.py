@@ -9,14 +9,15 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.anndata import read_h5ad, write_h5ad
 from ucad.data.formats.arrays import read_npz, write_npz
 from ucad.data.formats.dcdi import read_dcdi, write_dcdi
-from ucad.data.formats.options import ReadOptions
+from ucad.data.formats.options import ReadOptions, check_writable
 from ucad.data.formats.tables import (
     read_csv,
     read_parquet,
     write_csv,
     write_parquet,
 )
-from ucad.errors import FormatError, did_you_mean
+from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.files import check_regular
 
 __all__ = ["ReadOptions", "read", "write"]
 
@@ -37,6 +38,17 @@ _WRITERS: dict[str, Callable[[InterventionalData, Path], None]] = {
     ".h5ad": write_h5ad,
     "": write_dcdi,
 }
+_TABLE = {"target", "control", "indicators", "ignore", "drop_constant", "min_mean"}
+_APPLIES: dict[str, set[str]] = {
+    ".csv": _TABLE,
+    ".tsv": _TABLE,
+    ".txt": _TABLE,
+    ".parquet": _TABLE,
+    ".h5ad": {"target", "control", "drop_constant", "min_mean", "log_counts"},
+    ".npz": {"drop_constant", "min_mean"},
+    "": {"drop_constant", "min_mean"},
+}
+"""Which options say something about which kind of file."""
 
 
 def read(  # noqa: PLR0913 - the user's front door: every option by its own name
@@ -58,7 +70,7 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         target: the column that names what was clamped in a sample: one name, several joined by
             `;`, or nothing. `target`, if there is such a column.
         control: the label of observational samples in that column, besides the empty one.
-        indicators: instead of `target`, columns of zeros and ones, one a condition, with the
+        indicators: instead of `target`, columns of zeros and ones, one per condition, with the
             variable each clamps (`""` for one that counts as observational).
         ignore: columns that are neither variables nor targets.
         drop_constant: leave out variables that never change instead of refusing them.
@@ -87,11 +99,17 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         raise FormatError(
             f"'{path}' must end in one of {', '.join(filter(None, _READERS))}, or be a folder."
         )
+    if not path.is_dir():
+        check_regular(path)
+    for name in options.given:
+        if name not in _APPLIES[suffix]:
+            kind = f"{suffix} files" if suffix else "folders"
+            raise InvalidInputError(f"The option '{name}' does not apply to {kind}.")
     return _READERS[suffix](path, options)
 
 
 def write(data: InterventionalData, path: str | Path) -> None:
-    """Writes a data set so that `read` gives it back exactly.
+    """Writes a data set so that `read` gives it back exactly, or refuses.
 
     What a table cannot hold (regime names, layers, scaling) goes into the file's own metadata, or
     for csv and DCDI folders into a small `.json` beside it.
@@ -103,4 +121,5 @@ def write(data: InterventionalData, path: str | Path) -> None:
             f"Data sets are written as {', '.join(filter(None, _WRITERS))} or a folder without an "
             f"ending. Got '{path.name}' instead."
         )
+    check_writable(data)
     _WRITERS[suffix](data, path)

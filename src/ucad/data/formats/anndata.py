@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ucad.data.checks import check_matrix
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
     columns_to_keep,
+    parsed_as,
     require_column,
     side_information,
     with_side_information,
 )
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
+from ucad.files import parse_json, replacing
 
 __all__ = ["read_h5ad", "write_h5ad"]
 
@@ -27,16 +31,19 @@ _COUNTS_PER_CELL = 1e4
 def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads cells × genes; sparse counts become dense, after the genes hardly seen are left out."""
     anndata = _anndata()
-    try:
+    with parsed_as(path, "an AnnData file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the file's age and its names, which we check
         table = anndata.read_h5ad(path)
-    except (OSError, ValueError, KeyError) as error:
-        raise FormatError(f"'{path}' is not an AnnData file: {error}.") from error
-    x = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X)
+        if table.X is None:
+            raise FormatError(f"'{path}' holds no matrix X.")
+        x = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X)
     names = [str(name) for name in table.var_names]
+    check_matrix(x, may_be_empty="ucad" in table.uns)
     if "ucad" in table.uns:
-        clamps = np.asarray(table.layers["is_intervened"]).astype(bool)
-        side = json.loads(str(table.uns["ucad"]))
-        return with_side_information(x, clamps, table.obs["regime"].to_numpy(), names, side)
+        with parsed_as(path, "a data set of ucad"):
+            parts = (np.asarray(table.layers["is_intervened"]), table.obs["regime"].to_numpy())
+            side = parse_json(str(table.uns["ucad"]))
+        return with_side_information(x, *parts, names, side)
     columns = [str(column) for column in table.obs.columns]
     target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
     if target is None:
@@ -44,7 +51,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
-    keep = columns_to_keep(x, options)
+    keep = columns_to_keep(x, names, options)
     return InterventionalData.from_targets(
         (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep],
         ["" if label != label else str(label) for label in table.obs[target]],
@@ -67,14 +74,14 @@ def write_h5ad(data: InterventionalData, path: Path) -> None:
         layers={"is_intervened": data.is_intervened.astype(np.uint8)},
         uns={"ucad": json.dumps(side_information(data))},
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
-    table.write_h5ad(beside)
-    beside.replace(path)
+    with replacing(path) as beside:
+        table.write_h5ad(beside)
 
 
 def _log_counts(counts: np.ndarray) -> np.ndarray:
     """log(1 + 10⁴ · count / total of the cell)."""
+    if (counts < 0).any():
+        raise InvalidInputError("Counts must be at least 0 to be turned into logarithms.")
     totals = counts.sum(axis=1, keepdims=True, dtype=np.float64)
     return np.log1p(_COUNTS_PER_CELL * counts / np.where(totals > 0, totals, 1.0))
 

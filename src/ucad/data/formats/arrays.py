@@ -3,57 +3,50 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
-from ucad.data.checks import check_matrix
+from ucad.data.checks import as_layers, check_matrix, check_names, check_shapes
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     ReadOptions,
     columns_to_keep,
+    parsed_as,
     side_information,
     with_side_information,
 )
 from ucad.errors import FormatError
+from ucad.files import parse_json, replacing
 
 __all__ = ["read_npz", "write_npz"]
 
 
 def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
-        # numpy's own message advises to unpickle the file, which would run code from it
-        raise FormatError(
-            f"'{path}' is not an npz file of plain arrays; write it with numpy.savez."
-        ) from error
-    if "x" not in arrays:
-        raise FormatError(f"'{path}' must hold an array 'x'. It holds {', '.join(arrays)}.")
-    check_matrix(arrays["x"])
-    x, clamps = arrays["x"], arrays.get("is_intervened")
-    names = [str(name) for name in arrays["variable_names"]] if "variable_names" in arrays else None
-    if "side" in arrays and clamps is not None and names is not None:
-        side = json.loads(str(arrays["side"]))
-        return with_side_information(x, clamps, arrays["regime"], names, side)
-    keep = columns_to_keep(x, options)
-    layers = arrays.get("layer_of")
+    arrays = _arrays(path)
+    x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
+    check_matrix(x, may_be_empty="side" in arrays)
+    names = [str(name) for name in arrays.get("variable_names", _numbered(x)).reshape(-1)]
+    check_names(names, x.shape[1])
+    if "side" in arrays:
+        with parsed_as(path, "a data set of ucad"):
+            parts = (arrays["is_intervened"], arrays["regime"])
+            side = parse_json(str(arrays["side"]))
+        return with_side_information(x, *parts, names, side)
+    check_shapes(x, x if clamps is None else clamps, x[:, 0], layers)
+    keep = columns_to_keep(x, names, options)
     return InterventionalData.from_arrays(
         x[:, keep],
         None if clamps is None else clamps[:, keep],
-        variable_names=[f"X{j + 1}" if names is None else names[j] for j in keep],
+        variable_names=[names[j] for j in keep],
         layer_of=None if layers is None else layers[keep],
     )
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:
-    """Writes the arrays, compressed, beside and moved into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
-    with beside.open("wb") as file:
+    """Writes the arrays, compressed."""
+    with replacing(path) as beside, beside.open("wb") as file:
         np.savez_compressed(
             file,
             x=data.x,
@@ -62,4 +55,21 @@ def write_npz(data: InterventionalData, path: Path) -> None:
             variable_names=np.array(data.variable_names),
             side=np.array(json.dumps(side_information(data))),
         )
-    beside.replace(path)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = dict(archive)
+    except Exception as error:
+        # numpy's own message advises to unpickle the file, which would run code from it
+        raise FormatError(
+            f"'{path}' is not an npz file of plain arrays; write it with numpy.savez."
+        ) from error
+    if "x" not in arrays or not all(isinstance(part, np.ndarray) for part in arrays.values()):
+        raise FormatError(f"'{path}' must hold an array 'x'. It holds {', '.join(arrays)}.")
+    return arrays
+
+
+def _numbered(x: np.ndarray) -> np.ndarray:
+    return np.array([f"X{number}" for number in range(1, x.shape[1] + 1)])

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
+from ucad.data.checks import check_matrix
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     ReadOptions,
     columns_to_keep,
-    read_json,
+    parsed_as,
     side_information,
     with_side_information,
-    write_beside,
 )
 from ucad.errors import FormatError
+from ucad.files import check_regular, read_json, read_text, replacing, write_text
 
 __all__ = ["read_dcdi", "write_dcdi"]
 
@@ -25,47 +26,48 @@ DATA, TARGETS, REGIMES, SIDE = "data_interv1.npy", "intervention1.csv", "regime1
 
 def read_dcdi(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads the folder; a line of `intervention1.csv` holds the clamped columns of a sample."""
-    try:
+    with parsed_as(path, f"a folder with {DATA}, {TARGETS} and {REGIMES}"):
+        for name in (DATA, TARGETS, REGIMES):
+            if not (path / name).exists():
+                raise FileNotFoundError(f"it has no {name}")
+            check_regular(path / name)
         x = np.load(path / DATA, allow_pickle=False)
-        lines = (path / TARGETS).read_text(encoding="utf-8").split("\n")
+        lines = read_text(path / TARGETS).split("\n")
         regime = np.loadtxt(path / REGIMES, dtype=np.int64, ndmin=1)
-    except (OSError, ValueError) as error:
+    check_matrix(x, may_be_empty=(path / SIDE).exists())
+    clamps = _clamps(path / TARGETS, lines[: len(x)], x.shape)
+    if len(lines[: len(x)]) != len(x) or len(regime) != len(x):
         raise FormatError(
-            f"'{path}' is not a folder with {DATA}, {TARGETS} and {REGIMES}: {error}."
-        ) from error
-    lines = lines[: len(x)]
-    clamps = np.zeros(x.shape, dtype=bool)
-    for row, line in enumerate(lines):
-        for column in filter(None, (part.strip() for part in line.split(","))):
-            if not column.isdigit() or int(column) >= x.shape[1]:
-                raise FormatError(
-                    f"Line {row + 1} of '{path / TARGETS}' must name columns below {x.shape[1]}. "
-                    f"Got '{column}' instead."
-                )
-            clamps[row, int(column)] = True
-    if len(lines) != len(x) or len(regime) != len(x):
-        raise FormatError(
-            f"'{path}' is inconsistent: {len(x)} samples, {len(lines)} lines of targets, "
+            f"'{path}' is inconsistent: {len(x)} samples, {len(lines[: len(x)])} lines of targets, "
             f"{len(regime)} regimes."
         )
+    names = [f"X{column + 1}" for column in range(x.shape[1])]
     if (path / SIDE).exists():
-        side = read_json(path / SIDE)
-        return with_side_information(x, clamps, regime, side["variable_names"], side)
-    keep = columns_to_keep(x, options)
-    names = tuple(f"X{column + 1}" for column in keep)
-    return InterventionalData(x[:, keep].astype(np.float64), clamps[:, keep], regime, names)
+        return with_side_information(x, clamps, regime, names, read_json(path / SIDE))
+    keep = columns_to_keep(x, names, options)
+    return InterventionalData(
+        x[:, keep].astype(np.float64), clamps[:, keep], regime, tuple(names[j] for j in keep)
+    )
 
 
 def write_dcdi(data: InterventionalData, path: Path) -> None:
-    """Writes the three files, and `ucad.json` for the names."""
-    path.mkdir(parents=True, exist_ok=True)
-    beside = path / (DATA + ".part")
-    with beside.open("wb") as file:
+    """Writes the three files, and before them `ucad.json` with the names."""
+    write_text(path / SIDE, json.dumps(side_information(data)))
+    with replacing(path / DATA) as beside, beside.open("wb") as file:
         np.save(file, data.x)
-    beside.replace(path / DATA)
     by_regime = [",".join(map(str, np.flatnonzero(row))) for row in data.targets]
-    targets = "".join(by_regime[regime] + "\n" for regime in data.regime)
-    write_beside(path / TARGETS, targets)
-    write_beside(path / REGIMES, "".join(f"{regime}\n" for regime in data.regime))
-    side = side_information(data) | {"variable_names": data.variable_names}
-    write_beside(path / SIDE, json.dumps(side))
+    write_text(path / TARGETS, "".join(by_regime[regime] + "\n" for regime in data.regime))
+    write_text(path / REGIMES, "".join(f"{regime}\n" for regime in data.regime))
+
+
+def _clamps(path: Path, lines: list[str], shape: tuple[int, int]) -> np.ndarray:
+    clamps = np.zeros(shape, dtype=bool)
+    for row, line in enumerate(lines):
+        for column in filter(None, (part.strip() for part in line.split(","))):
+            if not column.isdecimal() or int(column[:9]) >= shape[1]:
+                raise FormatError(
+                    f"Line {row + 1} of '{path}' must name columns below {shape[1]}. "
+                    f"Got '{column[:40]}' instead."
+                )
+            clamps[row, int(column)] = True
+    return clamps

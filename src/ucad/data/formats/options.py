@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from ucad._types import VariableSamples
+from ucad.data.checks import (
+    as_flags,
+    as_whole_numbers,
+    check_finite,
+    check_matrix,
+    check_scaling,
+    check_shapes,
+)
 from ucad.data.dataset import InterventionalData, Scaling
-from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
+from ucad.schema import Optional, check_shape
 
 __all__ = [
     "ReadOptions",
+    "check_writable",
     "columns_to_keep",
+    "is_side_information",
+    "parsed_as",
     "require_column",
     "side_information",
     "with_side_information",
-    "write_beside",
 ]
+
+_logger = logging.getLogger(__name__)
 
 REGIME_COLUMN = "regime"
 TARGET_COLUMN = "target"
@@ -54,6 +67,15 @@ class ReadOptions:
     min_mean: float | None = None
     log_counts: bool = False
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The options that are not at their default."""
+        return tuple(
+            f.name
+            for f in fields(self)
+            if getattr(self, f.name) not in (None, "", False, {}, (), [])
+        )
+
 
 def require_column(name: str, columns: Sequence[str], what: str) -> None:
     """Refuses a column that is not there."""
@@ -64,9 +86,11 @@ def require_column(name: str, columns: Sequence[str], what: str) -> None:
         )
 
 
-def columns_to_keep(x: VariableSamples, options: ReadOptions) -> np.ndarray:
+def columns_to_keep(x: VariableSamples, names: Sequence[str], options: ReadOptions) -> np.ndarray:
     """The columns that `min_mean` and `drop_constant` leave."""
     keep = np.ones(x.shape[1], dtype=bool)
+    if options.min_mean is not None or options.drop_constant:
+        check_finite(x, names)
     if options.min_mean is not None:
         keep &= x.mean(axis=0) >= options.min_mean
     if options.drop_constant and len(x):
@@ -76,6 +100,39 @@ def columns_to_keep(x: VariableSamples, options: ReadOptions) -> np.ndarray:
     return np.flatnonzero(keep)
 
 
+@contextlib.contextmanager
+def parsed_as(path: Path, what: str) -> Iterator[None]:
+    """Turns whatever another library raises on a damaged file into one line of ours."""
+    try:
+        yield
+    except UcadError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise FormatError(f"'{path}' is not {what}: {text or type(error).__name__}.") from error
+
+
+def check_writable(data: InterventionalData) -> None:
+    """Refuses names that some format could not give back: with a null, or half a character."""
+    for name in (*data.variable_names, *data.regime_names):
+        if "\0" in name or name != name.encode("utf-8", "replace").decode("utf-8"):
+            raise InvalidInputError(
+                f"The name {name!r} cannot be written to a file and read back. Rename it."
+            )
+
+
+_SIDE = {
+    "regime_names": [str],
+    "layer_of": ([int], NoneType),
+    "scaling": ([[float]], NoneType),
+    "is_part": bool,
+    "variable_names": Optional([str]),
+    "dtype": Optional(str),
+    "fingerprint": Optional(str),
+}
+"""Files of earlier versions lack the last three."""
+
+
 def side_information(data: InterventionalData) -> dict[str, Any]:
     """What a table with a target column cannot hold, as JSON."""
     return {
@@ -83,7 +140,15 @@ def side_information(data: InterventionalData) -> dict[str, Any]:
         "layer_of": None if data.layer_of is None else data.layer_of.tolist(),
         "scaling": None if data.scaling is None else [part.tolist() for part in data.scaling],
         "is_part": data.is_part,
+        "variable_names": data.variable_names,
+        "dtype": str(data.x.dtype),
+        "fingerprint": data.fingerprint,
     }
+
+
+def is_side_information(side: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is of this kind at all, and not somebody else's."""
+    return "regime_names" in side and "is_part" in side
 
 
 def with_side_information(
@@ -91,37 +156,37 @@ def with_side_information(
     clamps: np.ndarray,
     regime: np.ndarray,
     variable_names: Sequence[str],
-    side: Mapping[str, Any],
+    side: object,
 ) -> InterventionalData:
-    """Puts a data set together again."""
-    try:
-        layers, scaling = side["layer_of"], side["scaling"]
-        return InterventionalData(
-            x,
-            clamps,
-            regime.astype(np.int64),
-            tuple(variable_names),
-            layer_of=None if layers is None else np.array(layers, dtype=np.int64),
-            regime_names=tuple(side["regime_names"]),
-            scaling=None if scaling is None else Scaling(*(np.array(part) for part in scaling)),
-            is_part=bool(side["is_part"]),
-        )
-    except (KeyError, TypeError) as error:
-        raise FormatError(f"The data set's side information is damaged: {error!r}.") from error
+    """Puts a data set together again.
+
+    Raises:
+        FormatError: the side information is damaged, or belongs to another table.
+    """
+    check_shape(side, _SIDE, "The data set's side information is damaged")
+    assert isinstance(side, Mapping)
+    layers, scaling, dtype = side["layer_of"], side["scaling"], side.get("dtype", "float64")
+    if dtype not in ("float32", "float64") or (scaling is not None and len(scaling) != 2):
+        raise FormatError("The data set's side information is damaged: its numbers are no pair.")
+    check_matrix(x, may_be_empty=True)
+    layers = None if layers is None else as_whole_numbers(layers, "layer_of")
+    check_shapes(x, clamps, regime, layers)
+    data = InterventionalData(
+        x.astype(dtype, copy=False),
+        as_flags(clamps, "is_intervened"),
+        as_whole_numbers(regime, "regime"),
+        tuple(side.get("variable_names", variable_names)),
+        layer_of=layers,
+        regime_names=tuple(side["regime_names"]),
+        scaling=None if scaling is None else _scaling(scaling, x.shape[1]),
+        is_part=side["is_part"],
+    )
+    if side.get("fingerprint", data.fingerprint) != data.fingerprint:
+        _logger.warning("This data set was changed since ucad wrote it: %r.", data)
+    return data
 
 
-def write_beside(path: Path, text: str) -> None:
-    """Writes a text file beside and moves it into place."""
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, delete=False, encoding="utf-8", newline=""
-    ) as file:
-        file.write(text)
-    os.replace(file.name, path)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object."""
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise FormatError(f"'{path}' is not a JSON object: {error}.") from error
+def _scaling(pair: Sequence[Sequence[float]], n_variables: int) -> Scaling:
+    mean, scale = (np.array(part, dtype=np.float64) for part in pair)
+    check_scaling(mean, scale, n_variables)
+    return Scaling(mean, scale)

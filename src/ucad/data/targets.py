@@ -1,0 +1,127 @@
+"""Labels that name what was clamped: how they are written, read, and checked."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from ucad.errors import InvalidInputError, did_you_mean
+
+__all__ = ["check_control", "check_targets", "join_targets", "split_targets"]
+
+_SEPARATOR = ";"
+_PARTS = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:;|$))|[^;]*)\s*(?:;|$)')
+"""A name in double quotes (doubled inside), or anything without a separator."""
+_SHOWN = 8
+
+_logger = logging.getLogger(__name__)
+
+
+def join_targets(names: Iterable[str]) -> str:
+    """The label that names several targets; a name that could be misread is quoted.
+
+    >>> join_targets(["STAT1", "a;b", " c"])
+    'STAT1;"a;b";" c"'
+    """
+    return _SEPARATOR.join(_quoted(name) for name in names)
+
+
+def split_targets(label: str) -> list[str]:
+    """The targets named in one label.
+
+    >>> split_targets("STAT1; JAK2"), split_targets('"a;b"')
+    (['STAT1', 'JAK2'], ['a;b'])
+    """
+    if '"' not in label:
+        return [part.strip() for part in label.split(_SEPARATOR) if part.strip()]
+    found = (match.group(1).strip() for match in _PARTS.finditer(label))
+    return [_unquoted(part) for part in found if part]
+
+
+def check_control(control: str, labels: Sequence[str]) -> None:
+    """Refuses a control label that no sample has."""
+    if control and control not in labels:
+        kinds = list(dict.fromkeys(labels))
+        raise InvalidInputError(
+            f"No sample has the control label '{control}'.{did_you_mean(control, kinds)} "
+            f"The labels are {_listed(kinds)}."
+        )
+
+
+def check_targets(n_samples: Mapping[str, int], names: Sequence[str]) -> None:
+    """Refuses misspelt targets, and says which targets were not measured.
+
+    A target is misspelt if it becomes the name of a variable by changing capitals, spaces, `-` and
+    `_`, or by swapping two letters that stand side by side. Nothing else counts as a slip: STAT1
+    and STAT2, or HLA-A and HLA-B, are different genes.
+
+    Args:
+        n_samples: how many samples each target was clamped in.
+        names: the variables.
+    """
+    known = set(names)
+    missing = {target: count for target, count in n_samples.items() if target not in known}
+    if not missing:
+        return
+    alike = {_form(name): name for name in names}
+    slips = {target: _meant(target, known, alike) for target in missing}
+    wrong = [f"'{target}' ('{meant}'?)" for target, meant in slips.items() if meant is not None]
+    if wrong:
+        raise InvalidInputError(
+            f"{len(wrong)} target(s) are no variables, but nearly: {_joined(wrong)}. Correct them, "
+            f"or rename what is really something else."
+        )
+    counted = [f"'{target}' ({count} samples)" for target, count in missing.items()]
+    _logger.warning(
+        "%d target(s) are not among the variables: %s. Their samples count as interventions on "
+        "something unmeasured; name the label of controls if it is one of them.",
+        len(missing),
+        _joined(counted),
+    )
+
+
+def count_targets(labels: Iterable[str]) -> Counter[str]:
+    """How many samples each target was clamped in."""
+    counts: Counter[str] = Counter()
+    for label, count in Counter(labels).items():
+        for target in split_targets(label):
+            counts[target] += count
+    return counts
+
+
+def _meant(target: str, known: set[str], alike: Mapping[str, str]) -> str | None:
+    if _form(target) in alike:
+        return alike[_form(target)]
+    if len(target) < 4:  # of three letters, swapping two often gives another name
+        return None
+    for at in range(len(target) - 1):
+        first, second = target[at], target[at + 1]
+        swapped = target[:at] + second + first + target[at + 2 :]
+        if first.isalpha() and second.isalpha() and swapped in known:
+            return swapped
+    return None
+
+
+def _form(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name).casefold() or name
+
+
+def _quoted(name: str) -> str:
+    plain = name == name.strip() and name and _SEPARATOR not in name and '"' not in name
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def _unquoted(part: str) -> str:
+    is_quoted = len(part) >= 2 and part[0] == part[-1] == '"'
+    return part[1:-1].replace('""', '"') if is_quoted else part
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return _joined([f"'{label}'" for label in labels])
+
+
+def _joined(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return ", ".join(texts[:_SHOWN]) + more
