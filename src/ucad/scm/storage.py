@@ -161,7 +161,7 @@ def _mechanism(
     parts = []
     for field in fields(cast(Any, made)):
         name = f"{role}.{field.name}"
-        axes = re.findall(r"\w+", str(field.type).partition('"')[2])
+        axes = re.split("['\"]", str(field.type))[1].split()
         for axis, size in zip(axes, _take(tensors, name).shape, strict=False):
             known.setdefault(axis, size)
         parts.append(_numbers(tensors, name, tuple(known.get(axis, -1) for axis in axes)))

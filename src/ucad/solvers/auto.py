@@ -12,6 +12,7 @@ from ucad.claims.adequacy import leftover
 from ucad.claims.mechanism_class import kept_classes, simplest_classes
 from ucad.claims.ridge import curves, fitted
 from ucad.data import InterventionalData
+from ucad.graph import transitive_closure
 from ucad.scm import FactorSCM
 from ucad.scm.families import NETWORK, Family
 from ucad.solvers.problem import Problem
@@ -83,8 +84,8 @@ def is_bent(scm: FactorSCM, train: InterventionalData, validation: Interventiona
         for data in (train, validation)
     ]
     nats = explained_nats(train.x, residuals[0], train.is_intervened, NETWORK)
-    below = _is_descendant(scm)
-    nats[below.T | np.eye(n, dtype=bool)] = 0.0
+    below = transitive_closure(np.asarray(scm.graph.variable_adjacency))
+    nats[below | np.eye(n, dtype=bool)] = 0.0
     A = np.asarray(scm.graph.variable_adjacency)
     for j in np.argsort(-nats.max(axis=1), kind="stable"):
         strongest = np.argsort(-nats[j], kind="stable")[:N_STRONGEST]
@@ -129,13 +130,6 @@ def has_straight_factors(problem: Problem, scm: FactorSCM) -> bool:
         values = np.linalg.eigvalsh((gradient.T @ gradient).astype(np.float64))
         shares.append(values[-1] / max(values.sum(), 1e-12))
     return bool(shares) and float(np.median(shares)) > ONE_DIRECTION
-
-
-def _is_descendant(scm: FactorSCM) -> np.ndarray:
-    """Entry [i, j] says that j is a descendant of i."""
-    from ucad.graph import transitive_closure
-
-    return transitive_closure(np.asarray(scm.graph.variable_adjacency))
 
 
 def _following(classes: Sequence[Class], *, straight: bool) -> Class:
