@@ -1,8 +1,8 @@
-"""Recovery on screens: `python -m experiments.screens --seeds 1000:1010 -o docs/results/screens.jsonl`.
+"""Recovery on screens: `python -m experiments.screens --seeds 1000:1010 -o ROWS.jsonl`.
 
 Linear worlds shaped like an experiment (`ucad.simulate.worlds.Screen`): p parents and c children
-per factor, inputs set to one value, set at random, or every variable knocked down. One JSON row is
-appended per fit as it finishes, and fits already in the file are skipped. `--table` writes the page.
+per factor, inputs set to one value, set at random, or every variable knocked down. One JSON row
+is appended per fit as it finishes, and fits already in the file are skipped.
 
 A parent's own effect counts as *detectable* if it is worth an edge in the true model: taking the
 parent out of its factor costs more than the price of an edge, 2 log N nats, when the functions of
