@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ucad.claims.adequacy import Adequacy, Level
 from ucad.claims.certificate import Certificate
@@ -27,6 +27,7 @@ from ucad.scm import FactorSCM
 __all__ = ["SolverAccount", "SolverNotes", "certify"]
 
 
+@runtime_checkable
 class SolverAccount(Protocol):
     """What a solver says of its own result; `FitStatus` is one."""
 
@@ -88,7 +89,7 @@ def certify(
     unseen = train if held_out is None else held_out
     clamped = clamps(samples)
     found = (
-        held_out_fit(scm, train, held_out),
+        held_out_fit(samples),
         nothing_left(adequacy, weights, seed),
         clamped,
         edge_worth(samples),

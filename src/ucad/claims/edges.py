@@ -19,16 +19,14 @@ __all__ = ["edge_worth"]
 LEVEL = 0.05
 """The chance that any of the edges is supported by accident."""
 
-MAX_EDGES = 128
+MAX_EDGES, MAX_EDGES_IF_LARGE = 200, 40
 """Of more edges the weakest are tested, by the correlation of their ends on fitting rows."""
 
-MAX_CHILDREN = 12
+MAX_CHILDREN, MAX_CHILDREN_IF_LARGE = 12, 4
 """Edges into a factor are judged by so many of its children, the most correlated ones."""
 
-MAX_VARIABLES_FOR_CURVES = 100
-"""Above it, functions are cubic in each input: random features for every edge take too long."""
-
-MAX_FIT_ROWS = 6000
+N_RANDOM_FEATURES = 20
+MAX_FIT_ROWS, MAX_FIT_ROWS_IF_LARGE = 6000, 2000
 
 
 def edge_worth(samples: TestSamples) -> Claim:
@@ -75,7 +73,8 @@ class _EdgeTests:
     def _fold(self) -> Fold:
         """One fold is enough: of several, the first."""
         fold = self.samples.folds[0]
-        return Fold(fold.fit[:: max(1, len(fold.fit) // MAX_FIT_ROWS)], fold.test)
+        most = MAX_FIT_ROWS_IF_LARGE if self.samples.is_large else MAX_FIT_ROWS
+        return Fold(fold.fit[:: max(1, len(fold.fit) // most)], fold.test)
 
     @cached_property
     def _correlation(self) -> Float[np.ndarray, "variables factors"]:
@@ -90,9 +89,10 @@ class _EdgeTests:
         graph = self.samples.graph
         edges = [(int(i), int(k), True) for i, k in np.argwhere(graph.Q)]
         edges += [(int(j), int(k), False) for j, k in np.argwhere(graph.R)]
-        if len(edges) <= MAX_EDGES:
+        most = MAX_EDGES_IF_LARGE if self.samples.is_large else MAX_EDGES
+        if len(edges) <= most:
             return edges
-        return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:MAX_EDGES]
+        return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:most]
 
     def name(self, variable: int, factor: int, into: bool) -> str:
         """The edge as text."""
@@ -108,7 +108,8 @@ class _EdgeTests:
             return _paired_z(d[~self.samples.is_intervened[self._fold.test, variable]])
         z = self._without(variable, factor)
         children = np.flatnonzero(self.samples.graph.R[:, factor])
-        strongest = children[np.argsort(-self._correlation[children, factor])][:MAX_CHILDREN]
+        most = MAX_CHILDREN_IF_LARGE if self.samples.is_large else MAX_CHILDREN
+        strongest = children[np.argsort(-self._correlation[children, factor])][:most]
         gains = [self._gain(int(j), z[:, self.samples.factors_of[j]]) for j in strongest]
         return _paired_z(np.sum(gains, axis=0)) if gains else 0.0
 
@@ -146,8 +147,7 @@ class _EdgeTests:
         return -0.5 * (squared / variance + np.log(variance))
 
     def _curves(self, u: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "rows columns"]:
-        small = self.samples.n_variables <= MAX_VARIABLES_FOR_CURVES
-        return curves(u, n_random=20 if small else 0)
+        return curves(u, n_random=0 if self.samples.is_large else N_RANDOM_FEATURES)
 
 
 def _paired_z(d: Float[np.ndarray, " rows"]) -> float:

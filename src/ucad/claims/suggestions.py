@@ -96,7 +96,7 @@ def _worded(kind: str, names: list[str]) -> str:
 def _add_zeros(votes: dict[str, float], names: dict[str, list[str]], weights: Weights) -> None:
     concerned = [name for kind in tuple(names) for name in names[kind]]
     graph = weights.samples.graph
-    many = {graph.variable_names[j] for j in np.flatnonzero(weights.zero_share > MANY_EQUAL)} & set(
+    many = {graph.variable_names[j] for j in np.flatnonzero(weights.mode_share > MANY_EQUAL)} & set(
         concerned
     )
     if many:
