@@ -1,5 +1,6 @@
 """The installed command, run as a person would."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import ucad
+from ucad.simulate import WORLDS, world_problem
 
 UCAD = Path(sys.executable).with_name("ucad")
 
@@ -38,6 +40,38 @@ def test_simulate_writes_a_problem_that_is_read_back(tmp_path):
     )
 
 
+def test_simulate_writes_a_world_with_its_truth(tmp_path):
+    words = ["--set", "parents=3", "--set", "clamp=knockdown", "--seed", 3, "-o", tmp_path / "data"]
+    done = run("simulate", "screen", *words)
+    assert done.returncode == 0, done.stderr
+    assert "not a clamp" in done.stdout
+    problem = world_problem("screen", 3, parents=3, clamp="knockdown")
+    assert ucad.read(tmp_path / "data" / "train.csv").fingerprint == problem.train.fingerprint
+    about = json.loads((tmp_path / "data" / "world.json").read_text())
+    assert about["settings"]["parents"] == 3
+    assert about["violates"] == ["not a clamp"]
+    truth = np.load(tmp_path / "data" / "truth.npz")
+    np.testing.assert_array_equal(truth["Q"], problem.graph.Q)
+    np.testing.assert_array_equal(truth["adjacency"], problem.adjacency)
+    assert ucad.load_scm(tmp_path / "data" / "truth").graph == problem.graph
+
+
+def test_a_world_without_factors_or_with_batches_writes_what_it_has(tmp_path):
+    for name in ("independent", "batches"):
+        done = run("simulate", name, "--samples", 420, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    assert set(np.load(tmp_path / "independent" / "truth.npz")) == {"adjacency"}
+    assert not (tmp_path / "independent" / "truth").exists()
+    train = ucad.read(tmp_path / "batches" / "train.csv")
+    batch = np.load(tmp_path / "batches" / "train_covariates.npz")["batch"]
+    assert len(batch) == train.n_samples
+
+
+def test_simulate_lists_every_world():
+    shown = run("simulate", "--list").stdout
+    assert all(f"{name} " in shown and world.description in shown for name, world in WORLDS.items())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -45,6 +79,12 @@ def test_simulate_writes_a_problem_that_is_read_back(tmp_path):
         (["simulate", "e", "16-3", "-o", "x", "--seeed", "1"], "Did you mean --seed"),
         (["simulate", "e", "16-3"], "--output"),
         (["simulate", "q", "16-3", "-o", "x"], "must be one of a, b"),
+        (["simulate", "e", "-o", "x"], "Setting e needs a size: 16-3, 64-6"),
+        (["simulate", "e", "16-3", "-o", "x", "--set", "a=1"], "--set changes worlds"),
+        (["simulate", "scren", "-o", "x"], "Did you mean 'screen'"),
+        (["simulate", "screen", "16-3", "-o", "x"], "has no size"),
+        (["simulate", "screen", "-o", "x", "--set", "parnets=1"], "Did you mean 'parents'"),
+        (["simulate", "screen", "-o", "x", "--set", "parents"], "name=value"),
         (["simulate", "e", "16-3", "-o", "x", "--seed", "one"], "seed"),
         (["simulate", "e", "16-3", "-o", "x", "--format", "xls"], "csv, parquet, npz or h5ad"),
     ],

@@ -1,4 +1,4 @@
-"""Random f-SCMs and interventional data; the paper's settings a … i by name."""
+"""Random f-SCMs and interventional data; the paper's settings a … i and worlds by name."""
 
 from __future__ import annotations
 
@@ -19,19 +19,23 @@ from ucad.simulate.random_models import (
     random_targets,
     simulate,
 )
+from ucad.simulate.worlds import WORLDS, WorldProblem, world_problem
 
 __all__ = [
     "PAPER",
     "SETTINGS",
     "SIZES",
+    "WORLDS",
     "GraphRecipe",
     "MechanismRecipe",
     "Problem",
     "Setting",
     "Variation",
+    "WorldProblem",
     "paper_problem",
     "random_factor_graph",
     "random_factor_scm",
     "random_targets",
     "simulate",
+    "world_problem",
 ]

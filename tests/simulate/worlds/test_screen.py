@@ -61,16 +61,19 @@ def test_a_target_is_acted_on_as_its_kind_says(action):
     is_target = data.is_intervened[:, child]
     factor = problem.scm.state_map(problem.train.x).numpy()[:, np.flatnonzero(graph.R[child])[0]]
     there, parent = data.x[is_target], factor[is_target]
-    follows = 0.0 if action == "constant" else abs(np.corrcoef(parent, there[:, child])[0, 1])
+    is_constant = action in ("constant", "knockout")
+    follows = 0.0 if is_constant else abs(np.corrcoef(parent, there[:, child])[0, 1])
     mean, spread = there[:, child].mean(), there[:, child].std()
     expected = {
         "constant": (-2.0, 0.0),
         "random": (0.0, 1.0),
         "knockdown": (-1.4, 0.3),
         "shift": (-2.0, 1.0),
+        "knockout": (0.0, 0.0),
+        "coin": (0.5, 0.5),
     }[action]
     np.testing.assert_allclose((mean, spread), expected, atol=0.15)
-    is_clamp = action in ("constant", "random")
+    is_clamp = action not in ("knockdown", "shift")
     assert (follows < 0.2) == is_clamp
     assert problem.is_right == is_clamp
     assert problem.violates == (() if is_clamp else (Violation.NOT_A_CLAMP,))

@@ -12,15 +12,29 @@ from ucad._types import RegimeOf, VariableSamples
 from ucad.data import OBSERVATIONAL
 from ucad.errors import InvalidInputError, did_you_mean
 
-__all__ = ["ACTIONS", "KNOCKDOWN_KEEPS", "Doing", "Experiment", "check_action", "one_by_one"]
+__all__ = [
+    "ACTIONS",
+    "KNOCKDOWN_KEEPS",
+    "SOFT_ACTIONS",
+    "Doing",
+    "Experiment",
+    "check_action",
+    "one_by_one",
+    "side_effects",
+]
 
 ACTIONS = {
     "constant": "set to one value",
     "random": "set to a fresh N(0, 1) draw in every sample",
     "knockdown": "moved 70 % of the way to one value, and still listening to its parents",
     "shift": "moved by one value, and still listening to its parents",
+    "knockout": "set to exactly 0 in the units in which the world is simulated",
+    "coin": "set to 0 or 1 by a fair coin in every sample",
 }
 """What can be done to a variable; values are in its own standard deviations from its mean."""
+
+SOFT_ACTIONS = frozenset({"knockdown", "shift"})
+"""Actions that do not cut a variable off from its parents."""
 
 KNOCKDOWN_KEEPS = 0.3
 """The share of its own mechanism that a knocked-down variable keeps. CRISPR interference typically
@@ -55,6 +69,7 @@ class Experiment:
         value: of the action, in standard deviations of the variable from its mean.
         jitter: the standard deviation of noise on what the action sets, in the same units.
         failure: the share of samples of a regime in which nothing happens to its targets.
+        unlabelled: what each regime acts on beside its targets, which the data do not say.
     """
 
     targets: Bool[np.ndarray, "regimes variables"]
@@ -63,10 +78,16 @@ class Experiment:
     value: float = -3.0
     jitter: float = 0.0
     failure: float = 0.0
+    unlabelled: Bool[np.ndarray, "regimes variables"] | None = None
 
     def __post_init__(self) -> None:
         check_action(self.action)
         assert not self.targets[OBSERVATIONAL].any(), "the first regime is observational"
+
+    @property
+    def is_in_spreads(self) -> bool:
+        """Whether the action is given in standard deviations of its targets."""
+        return self.action not in ("knockout", "coin")
 
     @property
     def is_acted_on(self) -> Bool[np.ndarray, "samples variables"]:
@@ -81,17 +102,32 @@ class Experiment:
     ) -> Doing:
         """Draws what is done, for variables with the given mean and standard deviation."""
         shape = (len(self.regime), self.targets.shape[1])
-        acts = self.is_acted_on & (rng.random((shape[0], 1)) >= self.failure)
+        hit = self.targets if self.unlabelled is None else self.targets | self.unlabelled
+        acts = hit[self.regime] & (rng.random((shape[0], 1)) >= self.failure)
         is_random = self.action == "random"
         value = rng.standard_normal(shape) if is_random else np.full(shape, self.value)
-        value = value + self.jitter * rng.standard_normal(shape)
-        keep, offset = {
-            "constant": (0.0, centre + spread * value),
-            "random": (0.0, centre + spread * value),
-            "knockdown": (KNOCKDOWN_KEEPS, (1 - KNOCKDOWN_KEEPS) * (centre + spread * value)),
-            "shift": (1.0, spread * value),
-        }[self.action]
+        value = centre + spread * (value + self.jitter * rng.standard_normal(shape))
+        keep, offset = self._effect(value, centre, rng)
         return Doing(np.where(acts, keep, 1.0), np.where(acts, offset, 0.0))
+
+    def _effect(
+        self,
+        value: VariableSamples,
+        centre: Float[np.ndarray, " variables"],
+        rng: np.random.Generator,
+    ) -> tuple[float, VariableSamples]:
+        """What a target keeps of its own mechanism, and what is added, for values in its units."""
+        match self.action:
+            case "constant" | "random":
+                return 0.0, value
+            case "knockdown":
+                return KNOCKDOWN_KEEPS, (1 - KNOCKDOWN_KEEPS) * value
+            case "shift":
+                return 1.0, value - centre
+            case "knockout":
+                return 0.0, np.zeros_like(value)
+        assert self.action == "coin", "checked when the experiment was made"
+        return 0.0, rng.integers(2, size=value.shape).astype(np.float64)
 
 
 def one_by_one(
@@ -107,6 +143,19 @@ def one_by_one(
     targets[np.arange(1, len(targeted) + 1), targeted] = True
     sizes = [n_control, *[samples_per_regime] * len(targeted)]
     return targets, np.repeat(np.arange(len(sizes)), sizes)
+
+
+def side_effects(
+    targets: Bool[np.ndarray, "regimes variables"], share: float, rng: np.random.Generator
+) -> Bool[np.ndarray, "regimes variables"]:
+    """One more variable for a share of the regimes, drawn from those the regime does not target."""
+    extra = np.zeros_like(targets)
+    if share == 0:
+        return extra
+    for number in np.flatnonzero(rng.random(len(targets)) < share):
+        if number != OBSERVATIONAL:
+            extra[number, rng.choice(np.flatnonzero(~targets[number]))] = True
+    return extra
 
 
 def check_action(action: str) -> None:

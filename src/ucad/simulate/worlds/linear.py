@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ucad._types import FactorSamples, VariableSamples
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism
-from ucad.simulate.worlds.system import DrawNoise, System, gaussian_noise
+from ucad.simulate.worlds.system import Context, DrawNoise, System, gaussian_noise
 
 __all__ = ["LinearModel", "linear_model"]
 
@@ -45,11 +45,11 @@ class LinearModel(NamedTuple):
     def system(self, draw_noise: DrawNoise | None = None) -> System:
         """The same model as equations, with other noise if wanted."""
 
-        def factors(x: VariableSamples) -> FactorSamples:
+        def factors(x: VariableSamples, _u: Context) -> FactorSamples:
             return x @ self.W_Z.T
 
-        def variables(_x: VariableSamples, z: FactorSamples, u: VariableSamples) -> VariableSamples:
-            return z @ self.W_X.T + u
+        def variables(_x: VariableSamples, z: FactorSamples, u: Context) -> VariableSamples:
+            return z @ self.W_X.T + u[:, : len(self.W_X)]
 
         return System(factors, variables, draw_noise or gaussian_noise(self.noise_scale))
 

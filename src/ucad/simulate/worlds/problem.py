@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from jaxtyping import Int
 
 from ucad._types import BooleanMatrix, FactorSamples, VariableSamples
 from ucad.data import OBSERVATIONAL, InterventionalData
@@ -16,7 +17,7 @@ from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM
 from ucad.simulate.problems import N_TEST, VALIDATION_SHARE
 from ucad.simulate.worlds.experiment import Doing, Experiment
-from ucad.simulate.worlds.system import System
+from ucad.simulate.worlds.system import Sampler
 
 __all__ = [
     "Covariates",
@@ -60,6 +61,10 @@ class Violation(StrEnum):
     TRANSFORMED = "transformed"
     DUPLICATES = "duplicates"
     MIXTURE = "mixture"
+    CORRELATED_ROOTS = "correlated roots"
+    DEPENDENT_SAMPLES = "dependent samples"
+    MISLABELLED = "mislabelled samples"
+    DYNAMICS = "dynamics"
 
 
 class Measured(NamedTuple):
@@ -148,13 +153,15 @@ class Source(NamedTuple):
         system: its equations.
         experiment: what is done in the samples for training and validation.
         measure: what is seen of the true values.
+        columns: which variable each measured column shows; None for all of them, once each.
         is_standard: whether all variables have mean 0 and variance 1 by construction, as long as
             nothing is done; otherwise both are estimated from a pilot sample.
     """
 
-    system: System
+    system: Sampler
     experiment: Experiment
     measure: Callable[[VariableSamples, np.random.Generator], Measured] = measure_exactly
+    columns: Int[np.ndarray, " columns"] | None = None
     is_standard: bool = False
 
 
@@ -180,16 +187,17 @@ def make_problem(
     train = train.standardised()
     scaling = train.scaling
     assert scaling is not None
+    graph = _seen_graph(truth, source.columns)
     return WorldProblem(
         train=train,
         validation=validation.standardised(scaling),
         test=fresh.data.standardised(scaling),
         factors=fresh.factors,
-        graph=truth.graph,
-        adjacency=truth.adjacency,
+        graph=graph,
+        adjacency=_seen_adjacency(truth, source.columns),
         scm=None if truth.scm is None else truth.scm.in_standard_units(scaling),
         asked_factors=_asked(truth, fresh.factors.shape[1]),
-        violates=truth.violates,
+        violates=_violations(truth, graph),
         kind_of_intervention=source.experiment.action,
         covariates={
             **{
@@ -206,7 +214,7 @@ def make_problem(
 def _centre_and_spread(source: Source, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The observational mean and standard deviation of every variable."""
     n_variables = source.experiment.targets.shape[1]
-    if source.is_standard:
+    if source.is_standard or not source.experiment.is_in_spreads:
         return np.zeros(n_variables), np.ones(n_variables)
     x = source.system.sample(Doing.nothing(N_PILOT, n_variables), rng).x
     return x.mean(axis=0), x.std(axis=0)
@@ -221,11 +229,55 @@ def _idle(experiment: Experiment) -> Experiment:
 def _draw(source: Source, experiment: Experiment, doing: Doing, rng: np.random.Generator) -> _Draw:
     x, z = source.system.sample(doing, rng)
     seen = source.measure(x, rng)
-    names = tuple(f"X{number}" for number in range(1, seen.x.shape[1] + 1))
-    regime = experiment.regime.astype(np.int64)
-    data = InterventionalData(seen.x, experiment.is_acted_on, regime, names, is_part=True)
+    columns = np.arange(x.shape[1]) if source.columns is None else source.columns
+    data = InterventionalData(
+        seen.x[:, columns],
+        experiment.is_acted_on[:, columns],
+        experiment.regime.astype(np.int64),
+        tuple(f"X{number}" for number in range(1, len(columns) + 1)),
+        regime_names=_regime_names(experiment, columns),
+        is_part=True,
+    )
     return _Draw(data, z, seen.covariates)
+
+
+def _regime_names(experiment: Experiment, columns: Int[np.ndarray, " columns"]) -> tuple[str, ...]:
+    """One name per regime: its targets, `U1`, `U2`, … for targets that are not measured."""
+    unmeasured = np.setdiff1d(np.arange(experiment.targets.shape[1]), columns)
+    label = {int(v): f"U{number}" for number, v in enumerate(unmeasured, 1)}
+    label |= {int(v): f"X{number}" for number, v in reversed(list(enumerate(columns, 1)))}
+    joined = [";".join(label[int(v)] for v in np.flatnonzero(row)) for row in experiment.targets]
+    names = ["observational"]
+    for number, name in enumerate(joined[1:], 1):
+        names.append(name if name not in names else f"{name} ({number})")
+    return tuple(names)
 
 
 def _asked(truth: Truth, n_factors: int) -> int:
     return n_factors if truth.asked_factors is None else truth.asked_factors
+
+
+def _violations(truth: Truth, graph: FactorGraph | None) -> tuple[Violation, ...]:
+    """What the world breaks, with the anchors that the measured variables lack."""
+    unanchored = graph is not None and not graph.has_anchors
+    lacking = (Violation.NO_ANCHORS,) if unanchored else ()
+    return tuple(dict.fromkeys((*truth.violates, *lacking)))
+
+
+def _is_copy(columns: Int[np.ndarray, " columns"]) -> np.ndarray:
+    """Whether a column shows a variable that an earlier one shows already."""
+    return ~np.isin(np.arange(len(columns)), np.unique(columns, return_index=True)[1])
+
+
+def _seen_graph(truth: Truth, columns: Int[np.ndarray, " columns"] | None) -> FactorGraph | None:
+    """The f-DAG of the measured columns: a copy has the causes of the variable, and no effects."""
+    if columns is None or truth.graph is None:
+        return truth.graph
+    Q = truth.graph.Q[columns] & ~_is_copy(columns)[:, None]
+    return FactorGraph(Q, truth.graph.R[columns])
+
+
+def _seen_adjacency(truth: Truth, columns: Int[np.ndarray, " columns"] | None) -> BooleanMatrix:
+    if columns is None:
+        return truth.adjacency
+    return truth.adjacency[np.ix_(columns, columns)] & ~_is_copy(columns)[:, None]

@@ -8,12 +8,18 @@ import numpy as np
 from jaxtyping import Int
 
 from ucad._types import VariablesByFactors
-from ucad.errors import InvalidInputError, did_you_mean
+from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
-from ucad.simulate.worlds.experiment import Experiment, check_action, one_by_one
+from ucad.simulate.worlds.experiment import (
+    SOFT_ACTIONS,
+    Experiment,
+    check_action,
+    one_by_one,
+    side_effects,
+)
 from ucad.simulate.worlds.linear import linear_model
 from ucad.simulate.worlds.problem import Source, Truth, Violation, WorldProblem, make_problem
-from ucad.simulate.worlds.settings import with_changes
+from ucad.simulate.worlds.settings import check_choice, start
 
 __all__ = ["SHAPES", "Screen", "screen_problem"]
 
@@ -45,6 +51,11 @@ class Screen:
         overlap: the share of parents (and in an overlap of children) that is shared with another
             factor, rounded: at least one in a chain, and never all of them in an overlap.
         signal: the range of R², the share of a child's variance that comes from its factors.
+        jitter: noise on what an action sets, in standard deviations of the target.
+        failure: the share of samples of a regime in which nothing happens to its target.
+        off_target: the share of regimes that act on one more variable, which the data do not say.
+        unmeasured: the share of the inputs, beyond one anchor per factor, that is acted on but not
+            measured.
     """
 
     n_factors: int = 2
@@ -59,20 +70,21 @@ class Screen:
     shape: str = "independent"
     overlap: float = 0.3
     signal: tuple[float, float] = (0.2, 0.98)
+    jitter: float = 0.0
+    failure: float = 0.0
+    off_target: float = 0.0
+    unmeasured: float = 0.0
 
     def __post_init__(self) -> None:
         check_action(self.clamp)
-        if self.shape not in SHAPES:
-            raise InvalidInputError(
-                f"The 'shape' of Screen must be one of {', '.join(SHAPES)}. Got '{self.shape}' "
-                f"instead.{did_you_mean(self.shape, SHAPES)}"
-            )
+        check_choice("shape", self.shape, SHAPES)
         for name in ("n_factors", "parents", "children", "samples_per_regime"):
             self._require(getattr(self, name) >= 1, name, "at least 1")
         self._require(self.n_control >= 0, "n_control", "at least 0")
         share = self.share_targeted
         self._require(share is None or 0 <= share <= 1, "share_targeted", "from 0 to 1")
-        self._require(0 <= self.overlap <= 1, "overlap", "from 0 to 1")
+        for name in ("overlap", "failure", "off_target", "unmeasured"):
+            self._require(0 <= getattr(self, name) <= 1, name, "from 0 to 1")
         low, high = self.signal
         self._require(0 < low <= high < 1, "signal", "two increasing numbers between 0 and 1")
         apart = self.shape == "independent" or self.n_factors > 1
@@ -85,9 +97,16 @@ class Screen:
             )
 
     @property
-    def is_clamp(self) -> bool:
-        """Whether a target is cut off from its parents, as the data say."""
-        return self.clamp in ("constant", "random")
+    def violates(self) -> tuple[Violation, ...]:
+        """What the settings break."""
+        broken = {
+            Violation.NOT_A_CLAMP: self.clamp in SOFT_ACTIONS,
+            Violation.MISLABELLED: self.failure > 0,
+            Violation.OFF_TARGET: self.off_target > 0,
+            Violation.UNMEASURED_TARGET: self.unmeasured > 0,
+            Violation.NOISY_FACTOR: self.unmeasured > 0,
+        }
+        return tuple(name for name, is_broken in broken.items() if is_broken)
 
 
 def screen_problem(
@@ -105,16 +124,17 @@ def screen_problem(
         name: of the world, for the result.
         changes: settings of `Screen` by name.
     """
-    settings = with_changes(settings or Screen(), changes)
-    rng = np.random.default_rng([seed, *map(ord, name)])
-    graph = _graph(settings, rng)
-    model = linear_model(graph, settings.signal, rng)
-    source = Source(model.system(), _experiment(settings, graph, rng), is_standard=True)
+    chosen, rng = start(settings or Screen(), changes, seed, name)
+    graph = _graph(chosen, rng)
+    model = linear_model(graph, chosen.signal, rng)
+    columns = _measured(chosen, graph, rng)
+    experiment = _experiment(chosen, graph, rng)
+    source = Source(model.system(), experiment, columns=columns, is_standard=True)
     truth = Truth(
         graph=graph,
         adjacency=graph.variable_adjacency,
-        scm=model.scm,
-        violates=() if settings.is_clamp else (Violation.NOT_A_CLAMP,),
+        scm=model.scm if columns is None else None,
+        violates=chosen.violates,
     )
     return make_problem(name, seed, source, truth, rng)
 
@@ -179,7 +199,15 @@ def _experiment(settings: Screen, graph: FactorGraph, rng: np.random.Generator) 
     targets, regime = one_by_one(
         targeted, graph.n_variables, settings.samples_per_regime, n_control
     )
-    return Experiment(targets=targets, regime=regime, action=settings.clamp, value=settings.value)
+    return Experiment(
+        targets=targets,
+        regime=regime,
+        action=settings.clamp,
+        value=settings.value,
+        jitter=settings.jitter,
+        failure=settings.failure,
+        unlabelled=side_effects(targets, settings.off_target, rng),
+    )
 
 
 def _targeted(
@@ -189,3 +217,15 @@ def _targeted(
         return np.flatnonzero(graph.Q.any(axis=1))
     size = round(settings.share_targeted * graph.n_variables)
     return np.sort(rng.choice(graph.n_variables, size, replace=False))
+
+
+def _measured(
+    settings: Screen, graph: FactorGraph, rng: np.random.Generator
+) -> Int[np.ndarray, " columns"] | None:
+    """Which variables are measured: all but some inputs; None for all of them."""
+    if settings.unmeasured == 0:
+        return None
+    anchors = graph.in_anchors.argmax(axis=0)
+    inputs = np.setdiff1d(graph.roots[graph.Q[graph.roots].any(axis=1)], anchors)
+    hidden = rng.permutation(inputs)[: round(settings.unmeasured * len(inputs))]
+    return np.setdiff1d(np.arange(graph.n_variables), hidden)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from jaxtyping import Float
 
 from ucad._types import FactorSamples, VariableSamples
 from ucad.errors import SimulationError
 from ucad.simulate.worlds.experiment import Doing
 
-__all__ = ["Solution", "System", "gaussian_noise", "solve"]
+__all__ = ["Context", "DrawNoise", "Sampler", "Solution", "System", "gaussian_noise", "solve"]
 
 MAX_SWEEPS = 1000
 """Sweeps over all equations before giving up. Acyclic equations need one per level of the graph
@@ -23,8 +24,19 @@ TOLERANCE = 1e-12
 """The change in a sweep, absolute and relative, below which the equations count as solved: some
 thousand rounding errors of float64."""
 
-DrawNoise: TypeAlias = Callable[[int, np.random.Generator], VariableSamples]
-"""Draws the context u of so many samples."""
+Context: TypeAlias = Float[np.ndarray, "samples sources"]
+"""The noise u: one column per variable, then any hidden sources."""
+
+DrawNoise: TypeAlias = Callable[[int, np.random.Generator], Context]
+"""Draws the context of so many samples."""
+
+
+class Sampler(Protocol):
+    """Whatever samples can be drawn from under an action."""
+
+    def sample(self, doing: Doing, rng: np.random.Generator) -> Solution:
+        """Draws one sample per row of what is done."""
+        ...
 
 
 class Solution(NamedTuple):
@@ -36,19 +48,19 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """The equations z = F_Z(x) and x = F_X(x, z, u), of any form.
+    """The equations z = F_Z(x, u) and x = F_X(x, z, u), of any form.
 
-    A `FactorSCM` has the form x = F_X(z) + u; a system may also have direct edges between
-    variables, noise that is not additive, or weak feedback.
+    A `FactorSCM` has the form z = F_Z(x) and x = F_X(z) + u; a system may also have direct edges
+    between variables, noise in its factors, noise that is not additive, or weak feedback.
 
     Attributes:
-        factors: F_Z, from all variables to all factors.
+        factors: F_Z, from variables and context to all factors.
         variables: F_X, from variables, factors and context to all variables.
         draw_noise: draws the context u.
     """
 
-    factors: Callable[[VariableSamples], FactorSamples]
-    variables: Callable[[VariableSamples, FactorSamples, VariableSamples], VariableSamples]
+    factors: Callable[[VariableSamples, Context], FactorSamples]
+    variables: Callable[[VariableSamples, FactorSamples, Context], VariableSamples]
     draw_noise: DrawNoise
 
     def sample(self, doing: Doing, rng: np.random.Generator) -> Solution:
@@ -56,8 +68,8 @@ class System:
         return solve(self, self.draw_noise(len(doing.keep), rng), doing)
 
 
-def solve(system: System, context: VariableSamples, doing: Doing) -> Solution:
-    """Solves x = keep · F_X(x, F_Z(x), u) + offset by sweeps from x = 0.
+def solve(system: System, context: Context, doing: Doing) -> Solution:
+    """Solves x = keep · F_X(x, F_Z(x, u), u) + offset by sweeps from x = 0.
 
     Exact for acyclic equations after as many sweeps as the graph has levels; a fixed point to
     `TOLERANCE` for weak feedback.
@@ -65,22 +77,25 @@ def solve(system: System, context: VariableSamples, doing: Doing) -> Solution:
     Raises:
         SimulationError: the sweeps do not settle, because the feedback is too strong.
     """
-    x = np.zeros_like(context)
+    x = np.zeros_like(doing.keep)
     for _ in range(MAX_SWEEPS):
-        z = system.factors(x)
-        after = doing.keep * system.variables(x, z, context) + doing.offset
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = system.factors(x, context)
+            after = doing.keep * system.variables(x, z, context) + doing.offset
+        if not np.isfinite(after).all():
+            break
         if np.allclose(after, x, rtol=TOLERANCE, atol=TOLERANCE):
-            return Solution(after, system.factors(after))
+            return Solution(after, system.factors(after, context))
         x = after
     raise SimulationError(
-        f"The equations did not settle in {MAX_SWEEPS} sweeps. Use a weaker feedback."
+        f"The equations did not settle within {MAX_SWEEPS} sweeps. Use a weaker feedback."
     )
 
 
 def gaussian_noise(scale: np.ndarray) -> DrawNoise:
     """Independent N(0, scale_j²) noise, one scale per variable."""
 
-    def draw(n_samples: int, rng: np.random.Generator) -> VariableSamples:
+    def draw(n_samples: int, rng: np.random.Generator) -> Context:
         return rng.standard_normal((n_samples, len(scale))) * scale
 
     return draw
