@@ -40,6 +40,9 @@ MUST_REFUSE = {
 """Worlds in which no f-SCM with that many factors is right, and the suggestion that is expected.
 In all others a claimed graph is an over-claim only if it is not the true one."""
 
+HARMLESS = {Violation.NOISE_FAMILY, Violation.SPARE_FACTOR}
+"""What a world may break and a model still be right: the graph says nothing about noise."""
+
 MIN_CORRELATION = 0.95
 """Values claimed up to scale and shift must correlate with the true ones at least so much."""
 
@@ -132,7 +135,8 @@ def judged(case: Case, problem: WorldProblem | Problem, model: Any) -> dict[str,
     return {
         "violates": [str(kind) for kind in violates],
         "exact": exact,
-        "right": exact and not must_refuse and not case.wrong_class,
+        "right": exact and not set(violates) - HARMLESS and not case.wrong_class,
+        "can_be_full": bool(2 * _edges_never_acted_on(problem.train, A) <= A.sum()),
         "answers": answers,
         "over_claims": [what for what, is_over in over.items() if is_over],
         "fired": _fired(found),
@@ -164,7 +168,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 def _line(name: str, rows: Sequence[dict[str, Any]]) -> str:
     right = [row for row in rows if row["right"]]
-    full = [row for row in right if _is_full(row)]
+    able = [row for row in right if row["can_be_full"]]
+    full = [row for row in able if _is_full(row)]
     alarms = [row for row in right if row["answers"]["graph"] == "no"]
     wrong = [row for row in rows if row["expected"]]
     hit = [row for row in wrong if set(row["expected"]) & set(row["suggestions"][:2])]
@@ -180,7 +185,7 @@ def _line(name: str, rows: Sequence[dict[str, Any]]) -> str:
         len(rows),
         sum(row["exact"] for row in rows),
         over,
-        f"{len(full)}/{len(right)}" if right else "–",
+        f"{len(full)}/{len(able)}" if able else "–",
         f"{len(alarms)}/{len(right)}" if right else "–",
         len(refused),
         f"{len(hit)}/{len(wrong)}" if wrong else "–",
@@ -289,6 +294,11 @@ def _used(graph: FactorGraph) -> FactorGraph:
     used = graph.Q.any(axis=0) & graph.R.any(axis=0)
     names = tuple(name for name, is_used in zip(graph.factor_names, used, strict=True) if is_used)
     return FactorGraph(graph.Q[:, used], graph.R[:, used], graph.variable_names, names)
+
+
+def _edges_never_acted_on(data: InterventionalData, A: np.ndarray) -> int:
+    """Edges that leave variables never acted on: if most do, directions are at best "partly"."""
+    return int(A[~data.is_intervened.any(axis=0)].sum())
 
 
 def _correlation(problem: WorldProblem | Problem, model: Any) -> float:

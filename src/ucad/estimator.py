@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
 from ucad.claims import certify
-from ucad.claims.samples import MIN_SAMPLES_FOR_ONE_SPLIT
+from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import split_targets
 from ucad.errors import InvalidInputError
@@ -269,7 +269,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
             return data, data, None
-        unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_FOR_ONE_SPLIT else 0.0
+        unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0
         parts = data.split(1 - share - unseen, share, unseen, seed=seed)
         return parts.train, parts.validation, parts.test if unseen else None
 

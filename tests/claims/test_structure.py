@@ -85,9 +85,8 @@ def test_an_empty_factor_explains_nothing():
 def test_a_factor_split_in_two_is_not_the_only_explanation():
     scm = linear_scm(Q=[[1, 1], [0, 0], [0, 0]], R=[[0, 0], [1, 0], [0, 1]])
     found = small(scm)
-    assert found["unique"].details["other_factors"] == [
-        {"made_from": ["X1"], "drives": ["X2", "X3"]}
-    ]
+    (other,) = found["unique"].details["other_factors"]
+    assert other == {"made_from": ["X1"], "drives": ["X2", "X3"]}
     assert found.may_claim("factors").answer is Answer.NO
     assert [row["explained_by_other_factors"] for row in found["distinct"].details["factors"]] == [
         1.0,

@@ -25,6 +25,10 @@ MAX_EDGES, MAX_EDGES_IF_LARGE = 200, 40
 MAX_CHILDREN, MAX_CHILDREN_IF_LARGE = 12, 4
 """Edges into a factor are judged by so many of its children, the most correlated ones."""
 
+DEGREES_OF_FREEDOM = 4
+MEDIAN_OF_NORMAL = 0.6745
+"""The median of |u| for u ~ N(0, 1), by which a median becomes a standard deviation."""
+
 N_RANDOM_FEATURES = 20
 MAX_FIT_ROWS, MAX_FIT_ROWS_IF_LARGE = 6000, 2000
 
@@ -34,8 +38,9 @@ def edge_worth(samples: TestSamples) -> Claim:
 
     For an edge Z_k → X_j, x_j from s(z_pa(j)) is compared with x_j from s(z_pa(j) ∖ k); for an edge
     X_i → Z_k, z_k is replaced by its regression on the other parents, summed over the children.
-    d = the difference of Gaussian log-densities of a test sample, with variances from fitting
-    rows; supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges).
+    d = the difference of log-densities of a test sample, Student's t of 4 degrees of freedom so
+    that heavy tails do not drown it, both with the spread of the fuller model on fitting rows;
+    supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges).
     """
     tests = _EdgeTests(samples)
     edges = tests.weakest
@@ -125,29 +130,36 @@ class _EdgeTests:
 
     def _gain(self, j: int, z: Float[np.ndarray, "samples some"]) -> Float[np.ndarray, " test"]:
         """What the factors add to log p(x_j | z), per test row; 0 where j is acted on."""
-        full, reduced = self._log_density_of(j), self._log_density(j, z)
-        return np.where(self.samples.is_intervened[self._fold.test, j], 0.0, full - reduced)
+        error, spread = self._full(j)
+        reduced = self._errors(j, z)[1]
+        gain = _log_density(error / spread) - _log_density(reduced / spread)
+        return np.where(self.samples.is_intervened[self._fold.test, j], 0.0, gain)
 
-    def _log_density_of(self, j: int) -> Float[np.ndarray, " test"]:
-        cache: dict[int, np.ndarray] = self.__dict__.setdefault("_full", {})
+    def _full(self, j: int) -> tuple[Float[np.ndarray, " test"], float]:
+        """The errors of x_j given all its factors on test rows, and their spread."""
+        cache: dict[int, tuple[np.ndarray, float]] = self.__dict__.setdefault("_cache", {})
         if j not in cache:
-            cache[j] = self._log_density(j, self.samples.z[:, self.samples.factors_of[j]])
+            at_fit, at_test = self._errors(j, self.samples.z[:, self.samples.factors_of[j]])
+            middle = float(np.median(np.abs(at_fit))) if len(at_fit) else 0.0
+            cache[j] = at_test, max(middle / MEDIAN_OF_NORMAL, VARIANCE_FLOOR**0.5)
         return cache[j]
 
-    def _log_density(
+    def _errors(
         self, j: int, z: Float[np.ndarray, "samples some"]
-    ) -> Float[np.ndarray, " test"]:
+    ) -> tuple[Float[np.ndarray, " fit"], Float[np.ndarray, " test"]]:
+        """x_j minus its regression on curves of z, on fitting and on test rows."""
         fit, test = self.samples.free(j, self._fold.fit), self._fold.test
         columns_fit, columns_test = self._curves(z[fit]), self._curves(z[test])
         at_fit, at_test = fitted(columns_fit, self.samples.x[fit, j], columns_test)
-        variance = VARIANCE_FLOOR
-        if len(fit):
-            variance = max(float(((self.samples.x[fit, j] - at_fit) ** 2).mean()), VARIANCE_FLOOR)
-        squared = (self.samples.x[test, j] - at_test) ** 2
-        return -0.5 * (squared / variance + np.log(variance))
+        return self.samples.x[fit, j] - at_fit, self.samples.x[test, j] - at_test
 
     def _curves(self, u: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "rows columns"]:
         return curves(u, n_random=0 if self.samples.is_large else N_RANDOM_FEATURES)
+
+
+def _log_density(u: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
+    """That of Student's t with 4 degrees of freedom, up to a constant."""
+    return -0.5 * (DEGREES_OF_FREEDOM + 1) * np.log1p(u**2 / DEGREES_OF_FREEDOM)
 
 
 def _paired_z(d: Float[np.ndarray, " rows"]) -> float:
