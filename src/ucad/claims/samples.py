@@ -24,7 +24,9 @@ fifth of them saw only shares of variance of 10 % and more."""
 MIN_SAMPLES_TO_HOLD_OUT = 1000
 """Below so many samples a solver needs all of them: none are held out for claims."""
 
-N_FOLDS = 5
+N_FOLDS, N_FOLDS_IF_HELD_OUT = 5, 3
+"""How many folds take turns, without and with enough samples to hold some out."""
+
 TEST_SHARE = 0.25
 """The share of samples that test where nothing was held back."""
 
@@ -95,7 +97,7 @@ class TestSamples:
         """Standardises samples and deals them out.
 
         With samples held out, `train` fits and `held_out` tests. Without, a quarter of `train`
-        tests. With fewer than 4,000 samples in all, five folds take turns.
+        tests. With fewer than 4,000 samples in all, three folds take turns, and five below 1,000.
         """
         rng = np.random.default_rng(seed)
         parts = [part for part in (train, held_out) if part is not None and part.n_samples]
@@ -211,7 +213,8 @@ def _folds(
     if n >= MIN_SAMPLES_FOR_ONE_SPLIT:
         tests = turn % round(1 / TEST_SHARE) == 0
         return (Fold(np.flatnonzero(~tests), np.flatnonzero(tests)),)
-    number = turn % N_FOLDS
+    n_folds = N_FOLDS if n < MIN_SAMPLES_TO_HOLD_OUT else N_FOLDS_IF_HELD_OUT
+    number = turn % n_folds
     return tuple(
-        Fold(np.flatnonzero(number != f), np.flatnonzero(number == f)) for f in range(N_FOLDS)
+        Fold(np.flatnonzero(number != f), np.flatnonzero(number == f)) for f in range(n_folds)
     )
