@@ -69,7 +69,7 @@ def edge_evidence(
     An edge i → j is settled by acting on i if b / se(b) exceeds what chance does with .05 / edges,
     and contradicted if b is below one half by as many standard errors as .001 / edges takes. It is
     settled by acting on j if a slope of half of β would have been seen there and was not, and
-    contradicted if there is one.
+    contradicted if there is one of the same sign.
     Else by orientation, if no equivalent graph reverses it (given the settled edges) and the
     solver did not call it undecided.
     """
@@ -87,7 +87,8 @@ def edge_evidence(
         acted = samples.x[samples.is_intervened[:, j], j]
         share = found.value**2 * (acted.var() if len(acted) else 0.0)
         if found.n_samples >= MIN_ROWS_TO_REFUTE:
-            contradicted[causes, j] = (size > refuted * se) & (share > MIN_REVERSED_SHARE)
+            along = found.value * np.sign(beta)  # a reversed edge has a slope like β
+            contradicted[causes, j] = (along > refuted * se) & (share > MIN_REVERSED_SHARE)
     for i in np.flatnonzero(A.any(axis=1)):
         effects = np.flatnonzero(A[i])
         found = acting_on_cause(samples, int(i), effects)
