@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData
 from ucad.errors import UcadError
 from ucad.graph import FactorGraph
@@ -131,12 +132,13 @@ def judged(case: Case, problem: WorldProblem | Problem, model: Any) -> dict[str,
         "directions": answers["directions"] == "yes" and bool((learned & A.T & ~A).any()),
         "values": answers["values"] == "yes" and (correlation or 0.0) < MIN_CORRELATION,
     }
-    expected = [MUST_REFUSE[kind] for kind in must_refuse] + ["class"] * case.wrong_class
+    expected = [MUST_REFUSE[kind] for kind in must_refuse if A.any()]
+    expected += ["class"] * case.wrong_class
     return {
         "violates": [str(kind) for kind in violates],
         "exact": exact,
         "right": exact and not set(violates) - HARMLESS and not case.wrong_class,
-        "can_be_full": bool(2 * _edges_never_acted_on(problem.train, A) <= A.sum()),
+        "can_be_full": _can_be_full(problem.train, A),
         "answers": answers,
         "over_claims": [what for what, is_over in over.items() if is_over],
         "fired": _fired(found),
@@ -194,39 +196,6 @@ def _line(name: str, rows: Sequence[dict[str, Any]]) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
 
-def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """How each case was answered, as stacked bars; over-claims stand out."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    done = [row for row in rows if "error" not in row]
-    names = [*dict.fromkeys(row["case"] for row in done)]
-    kinds = {
-        "over-claim": ("#c8553d", lambda row: bool(row["over_claims"])),
-        "claimed, rightly": ("#2a6f97", lambda row: row["answers"]["graph"] == "yes"),
-        "partly": ("#8fb8d0", lambda row: row["answers"]["graph"] == "partly"),
-        "not known": ("#cccccc", lambda row: row["answers"]["graph"] == "not known"),
-        "refused": ("#777777", lambda _: True),
-    }
-    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.2 * len(names)), layout="constrained")
-    left, waiting = np.zeros(len(names)), list(done)
-    for label, (colour, is_kind) in kinds.items():
-        own = [row for row in waiting if is_kind(row)]
-        waiting = [row for row in waiting if not is_kind(row)]
-        total = [max(1, sum(row["case"] == name for row in done)) for name in names]
-        share = np.array([sum(row["case"] == name for row in own) for name in names]) / total
-        axis.barh(names, share, left=left, color=colour, label=label)
-        left += share
-    axis.invert_yaxis()
-    axis.set(xlim=(0, 1), xlabel="share of fits")
-    figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize=8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=90)
-    plt.close(figure)
-
-
 def main(words: Sequence[str] | None = None) -> None:
     """Reads the command line, runs what is missing, and writes table and figure."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -244,7 +213,9 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.table is not None:
         options.table.write_text(table(rows) + "\n", encoding="utf-8")
     if options.figure is not None:
-        draw(rows, options.figure)
+        from experiments.figures import draw_claims
+
+        draw_claims([row for row in rows if "error" not in row], options.figure)
 
 
 def _run(tasks: Sequence[tuple[str, int]], path: Path, jobs: int) -> list[dict[str, Any]]:
@@ -296,9 +267,10 @@ def _used(graph: FactorGraph) -> FactorGraph:
     return FactorGraph(graph.Q[:, used], graph.R[:, used], graph.variable_names, names)
 
 
-def _edges_never_acted_on(data: InterventionalData, A: np.ndarray) -> int:
-    """Edges that leave variables never acted on: if most do, directions are at best "partly"."""
-    return int(A[~data.is_intervened.any(axis=0)].sum())
+def _can_be_full(train: InterventionalData, A: np.ndarray) -> bool:
+    """Whether the data allow a full claim: samples to hold out, and most causes acted on."""
+    never = A[~train.is_intervened.any(axis=0)].sum()
+    return train.n_samples >= MIN_SAMPLES_TO_HOLD_OUT and bool(2 * never <= A.sum())
 
 
 def _correlation(problem: WorldProblem | Problem, model: Any) -> float:

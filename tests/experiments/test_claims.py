@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from experiments.claims import CASES, draw, main, run_case, table
+from experiments.claims import CASES, main, run_case, table
+from experiments.figures import draw_claims
 
 
 def test_a_planted_world_is_claimed_and_one_factor_too_few_is_not():
@@ -26,7 +27,7 @@ def test_rows_are_kept_and_not_made_again(tmp_path, capsys):
     main(["--cases", "one-child", "--seeds", "0:1", "--rows", str(rows)])
     assert len(rows.read_text().splitlines()) == 1
     assert "one-child" in capsys.readouterr().out
-    draw([row], tmp_path / "figure.png")
+    draw_claims([row], tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 1000
 
 
