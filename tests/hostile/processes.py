@@ -60,9 +60,12 @@ def wait_for(path: Path, seconds: float = 60) -> None:
 def _command(words: list[str], log: str) -> None:
     from ucad.cli import main
 
-    with open(log, "a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
-        with contextlib.redirect_stderr(file):
-            try:
-                main(words)
-            except SystemExit as ended:
-                sys.exit(ended.code)
+    with (
+        open(log, "a", encoding="utf-8") as file,
+        contextlib.redirect_stdout(file),
+        contextlib.redirect_stderr(file),
+    ):
+        try:
+            main(words)
+        except SystemExit as ended:
+            sys.exit(ended.code)

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from ucad.errors import FormatError, InvalidInputError
-from ucad.files import check_regular, parse_json, replacing
+from ucad.files import check_regular, parse_json, recover, replacing
 from ucad.schema import check_shape
 
 __all__ = ["ResultTable", "Row", "Task", "drop_failed", "read_rows", "row_key"]
@@ -80,6 +80,7 @@ class ResultTable:
         read_rows(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(self.path):
+            recover(self.path)
             content = _content(self.path)
             self.rows, good = _parse(content, self.path)
             if good < len(content):
