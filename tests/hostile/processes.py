@@ -17,6 +17,7 @@ _CONTEXT.set_forkserver_preload(
 
 def start(words, *, log: Path) -> BaseProcess:
     """Starts a command; what it says goes to a file."""
+    log.touch()
     process = _CONTEXT.Process(target=_command, args=([str(word) for word in words], str(log)))
     process.start()
     return process
