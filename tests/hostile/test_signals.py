@@ -11,7 +11,7 @@ from tests.hostile.processes import call
 from ucad.files import recover, replacing, replacing_folder, write_text
 from ucad.runs import load_run, save_run
 
-MAX_LINES, STEP = 520, 100
+MAX_LINES, STEP = 620, 100
 """More lines than saving has (a stop beyond the end is a saving that is not stopped), and how far
 apart the stops of one case lie."""
 
