@@ -76,7 +76,7 @@ def run(task: Mapping[str, Any]) -> dict[str, Any]:
         "wrong": int((A & ~B).sum()),
         "missing": int((B & ~A).sum()),
         "reversed": int((A & B.T & ~B).sum()),
-        "open": len([note for note in fit.status.notes if note.startswith("The direction")]),
+        "open": len(fit.status.open_directions),
         "detectable": _all_detectable(problem),
         "seconds": seconds,
     }

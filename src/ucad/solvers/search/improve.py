@@ -88,4 +88,3 @@ def tried(problem: Problem, model: Model, edit: Edit) -> Model | None:
     trial = polish(problem, trial, thorough, 1, only=edit.factors)
     trial = prune(problem, trial, thorough, only=touched, factors=edit.factors)
     return trial if problem.admissible.allows(trial.Q, trial.R) else None
-
