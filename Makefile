@@ -7,12 +7,13 @@ PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check
 # One thread a process: the tests run as many processes as there are cores.
 ENV = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-browser lint format clean
+.PHONY: help demo test test-hostile test-browser lint format clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   set up, simulate, fit, compare with the truth"
 	@echo "make test   set up, check style and types, run the tests"
+	@echo "make test-hostile   every hostile input, signal and kill (half an hour)"
 	@echo "make test-browser   open the report in headless Chromium (Debian: installs it)"
 	@echo "make lint   style, types and import layers only"
 	@echo "make clean  remove the environment and what the demo wrote"
@@ -22,6 +23,9 @@ demo: $(VENV)/.runtime
 
 test: lint
 	$(ENV) "$(BIN)/python" -m pytest -n auto
+
+test-hostile: $(VENV)/.dev
+	$(ENV) "$(BIN)/python" -m pytest tests/hostile -n auto -m ""
 
 test-browser: $(VENV)/.dev
 	$(ENV) PYTHON="$(BIN)/python" scripts/test-browser

@@ -16,7 +16,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-__all__ = ["draw_beyond", "draw_reproduction"]
+__all__ = ["draw_beyond", "draw_claims", "draw_reproduction"]
 
 Row = Mapping[str, Any]
 BLUE, GREY = "#2a6f97", "#9a9a9a"
@@ -90,6 +90,34 @@ def draw_beyond(
     axes[0].set_ylim(0, 1.02)
     axes[0].legend(frameon=False, fontsize=8, title="★ the paper's setting", title_fontsize=8)
     _save(figure, path)
+
+
+def draw_claims(rows: Sequence[Row], path: Path) -> None:
+    """How the graph of each case was answered, as stacked bars; over-claims stand out."""
+    names = list(dict.fromkeys(row["case"] for row in rows))
+    total = np.array([sum(row["case"] == name for row in rows) for name in names])
+    colours = {
+        "over-claim": "#c8553d",
+        "yes": BLUE,
+        "partly": "#8fb8d0",
+        "not known": "#cccccc",
+        "no": "#777777",
+    }
+    figure, axis = plt.subplots(figsize=(8, 0.8 + 0.2 * len(names)), layout="constrained")
+    left = np.zeros(len(names))
+    for label, colour in colours.items():
+        own = [row for row in rows if _answer(row) == label]
+        share = np.array([sum(row["case"] == name for row in own) for name in names]) / total
+        axis.barh(names, share, left=left, color=colour, label=label)
+        left += share
+    axis.invert_yaxis()
+    axis.set(xlim=(0, 1), xlabel="share of fits, by what was answered of the graph")
+    figure.legend(loc="outside upper center", ncols=len(colours), frameon=False, fontsize=8)
+    _save(figure, path)
+
+
+def _answer(row: Row) -> str:
+    return "over-claim" if row["over_claims"] else str(row["answers"]["graph"])
 
 
 def _save(figure: Any, path: Path) -> None:

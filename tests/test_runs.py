@@ -3,6 +3,7 @@ import json
 import pytest
 
 import ucad
+from ucad.cli.inspect import certify
 from ucad.errors import FormatError, InvalidInputError
 from ucad.runs import Run, check_free, load_run, save_run, versions
 from ucad.solvers import FitStatus
@@ -66,11 +67,22 @@ def test_only_run_folders_are_replaced(tmp_path, run):
         check_free(tmp_path / "other", force=True)
 
 
+def test_a_run_of_an_earlier_ucad_is_read_without_its_untested_certificate(tmp_path, run):
+    save_run(run, tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about | {"schema_version": 1}))
+    old = {"verdict": "All may be claimed.", "claims": [], "notes": []}
+    (tmp_path / "run" / "certificate.json").write_text(json.dumps(old))
+    assert load_run(tmp_path / "run").certificate is None
+    with pytest.raises(FormatError, match="fit again"):
+        certify(tmp_path / "run")
+
+
 def test_a_newer_or_damaged_run_is_refused(tmp_path, run):
     save_run(run, tmp_path / "run")
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     (tmp_path / "run" / "run.json").write_text(json.dumps(about | {"schema_version": 9}))
-    with pytest.raises(FormatError, match="run schema 9; this ucad reads up to 1"):
+    with pytest.raises(FormatError, match="run schema 9; this ucad reads up to 2"):
         load_run(tmp_path / "run")
     del about["status"]
     (tmp_path / "run" / "run.json").write_text(json.dumps(about))

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
 from ucad.claims import certify
-from ucad.claims.samples import MIN_SAMPLES_FOR_ONE_SPLIT
+from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
 from ucad.data.targets import split_targets
@@ -278,7 +278,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
             return data, data, None
-        unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_FOR_ONE_SPLIT else 0.0
+        unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0
         parts = data.split(1 - share - unseen, share, unseen, seed=seed)
         try:
             check_fittable(parts.train.x, data.variable_names)

@@ -80,8 +80,16 @@ def test_evaluate_certify_predict_and_report_speak_of_it(folder):
     )
     scores = {row["metric"]: row["value"] for row in json.loads(plain.stdout)["scores"]}
     assert scores["mcc_pearson"] > 0.99
-    assert "may" in run("certify", folder / "run").stdout
-    assert json.loads(run("certify", folder / "run", "--json").stdout)["claims"]
+    found = ucad.load(folder / "run").certificate_
+    shown = run("certify", folder / "run")
+    assert "may" in shown.stdout
+    assert shown.returncode == (0 if found.may_claim("graph") else 1)
+    plain = run("certify", folder / "run", "--claim", "values", "--json")
+    assert json.loads(plain.stdout)["claims"]
+    assert plain.returncode == (0 if found.may_claim("values") else 1)
+    unknown = run("certify", folder / "run", "--claim", "truth")
+    assert unknown.returncode == 2
+    assert "graph" in unknown.stderr
     scm = ucad.load_scm(folder / "run")
     cause = scm.graph.parents("Z1")[0]
     effect = json.loads(run("predict", folder / "run", f"{cause}=2", "--json").stdout)

@@ -15,9 +15,9 @@ def save_and_stop(run, folder: str, at: int, how: str, with_exchange: bool) -> N
     from ucad import files
     from ucad.runs import save_run
 
-    if not with_exchange:
-        files._renameat2 = lambda: None
-    lines = 0
+    exchange = files._renameat2
+    files._renameat2 = exchange if with_exchange else _no_exchange
+    tracer, lines = sys.gettrace(), 0
 
     def count(frame, event, _argument):
         nonlocal lines
@@ -27,7 +27,7 @@ def save_and_stop(run, folder: str, at: int, how: str, with_exchange: bool) -> N
         if event == "line":
             lines += 1
             if lines == at:
-                sys.settrace(None)
+                sys.settrace(tracer)
                 if how == "kill":
                     os.kill(os.getpid(), signal.SIGKILL)
                 raise KeyboardInterrupt
@@ -37,7 +37,12 @@ def save_and_stop(run, folder: str, at: int, how: str, with_exchange: bool) -> N
     try:
         save_run(run, folder, force=True)
     except KeyboardInterrupt:
-        sys.settrace(None)
         sys.exit(130)
-    sys.settrace(None)
+    finally:
+        sys.settrace(tracer)
+        files._renameat2 = exchange
     sys.exit(0)
+
+
+def _no_exchange() -> None:
+    """What a system says that cannot swap two folders."""

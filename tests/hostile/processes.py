@@ -17,6 +17,7 @@ _CONTEXT.set_forkserver_preload(
 
 def start(words, *, log: Path) -> BaseProcess:
     """Starts a command; what it says goes to a file."""
+    log.touch()
     process = _CONTEXT.Process(target=_command, args=([str(word) for word in words], str(log)))
     process.start()
     return process
@@ -60,9 +61,12 @@ def wait_for(path: Path, seconds: float = 60) -> None:
 def _command(words: list[str], log: str) -> None:
     from ucad.cli import main
 
-    with open(log, "a", encoding="utf-8") as file, contextlib.redirect_stdout(file):
-        with contextlib.redirect_stderr(file):
-            try:
-                main(words)
-            except SystemExit as ended:
-                sys.exit(ended.code)
+    with (
+        open(log, "a", encoding="utf-8") as file,
+        contextlib.redirect_stdout(file),
+        contextlib.redirect_stderr(file),
+    ):
+        try:
+            main(words)
+        except SystemExit as ended:
+            sys.exit(ended.code)

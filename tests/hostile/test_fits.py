@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
@@ -24,7 +24,15 @@ def _short_training(monkeypatch):
 
     def short(*arguments):
         config = original(*arguments)
-        return replace(config, training=replace(config.training, epochs=EPOCHS))
+        training = replace(
+            config.training,
+            learning_rates=config.training.learning_rates[:1],
+            penalty_growths=config.training.penalty_growths[:1],
+            warm_up_epochs=(0,),
+            n_seeds=1,
+            epochs=EPOCHS,
+        )
+        return replace(config, training=training, restarts=replace(config.restarts, rounds=0))
 
     monkeypatch.setattr(gradient, "preset", short)
 
@@ -63,8 +71,7 @@ def check_fit(problem, solver: str) -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             model.fit(x, interventions=clamps)
-        except (UcadError, ValueError) as refused:
-            assert isinstance(refused, UcadError), repr(refused)
+        except UcadError:
             return
     assert np.isfinite(model.transform(x)).all()
     assert np.isfinite(model.score(x))
@@ -73,7 +80,7 @@ def check_fit(problem, solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", [str(name) for name in SolverName])
-@settings(max_examples=2)
+@settings(max_examples=2, phases=[Phase.generate])
 @given(problem=problems())
 def test_a_small_random_problem_is_fitted_or_refused(solver, problem):
     check_fit(problem, solver)
@@ -82,7 +89,7 @@ def test_a_small_random_problem_is_fitted_or_refused(solver, problem):
 @pytest.mark.hostile_full
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("solver", [str(name) for name in SolverName])
-@settings(max_examples=45)
+@settings(max_examples=45, phases=[Phase.generate])
 @given(problem=problems())
 def test_many_small_random_problems_are_fitted_or_refused(solver, problem):
     check_fit(problem, solver)

@@ -11,7 +11,7 @@ from tests.hostile.processes import call
 from ucad.files import recover, replacing, replacing_folder, write_text
 from ucad.runs import load_run, save_run
 
-MAX_LINES, STEP = 520, 100
+MAX_LINES, STEP = 620, 100
 """More lines than saving has (a stop beyond the end is a saving that is not stopped), and how far
 apart the stops of one case lie."""
 
@@ -29,7 +29,7 @@ def test_saving_that_is_stopped_leaves_the_old_folder_or_the_new(
         if not folder.exists() or load_run(folder).status.notes != ("old",):
             save_run(old, folder, force=True)
             (folder / "mine.txt").write_text("mine")
-        code = call(save_and_stop, new, str(folder), at, how, with_exchange)
+        code = stopped(new, str(folder), at, how, with_exchange)
         assert code in (0, 130, -signal.SIGKILL)
         notes = load_run(folder).status.notes
         assert notes in (("old",), ("new",)), at
@@ -39,6 +39,15 @@ def test_saving_that_is_stopped_leaves_the_old_folder_or_the_new(
         recover(folder)
         assert [path.name for path in tmp_path.iterdir()] == ["run"], at
     assert saved, "MAX_LINES is too low to reach the end of saving"
+
+
+def stopped(run, folder, at, how, with_exchange) -> int:
+    """The exit code of a saving that is killed, in a process of its own, or interrupted, here."""
+    if how == "kill":
+        return call(save_and_stop, run, folder, at, how, with_exchange)
+    with pytest.raises(SystemExit) as ended:
+        save_and_stop(run, folder, at, how, with_exchange)
+    return ended.value.code
 
 
 @pytest.mark.parametrize("seed", cases(5, 40))

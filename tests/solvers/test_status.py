@@ -33,6 +33,19 @@ def test_a_status_survives_json():
     assert FitStatus.from_json(json.loads(json.dumps(status.to_json()))) == status
 
 
+def test_what_was_left_undecided_survives_json():
+    status = FitStatus(
+        converged=True,
+        feasible=True,
+        reason="No move helps.",
+        open_directions=(("X1", "X2"),),
+        guesses=("the place of X3",),
+    )
+    plain = json.loads(json.dumps(status.to_json()))
+    assert plain["open_directions"] == [["X1", "X2"]]
+    assert FitStatus.from_json(plain) == status
+
+
 def test_a_status_can_be_sent_to_another_process():
     status = infeasible()
     assert pickle.loads(pickle.dumps(status)) == status

@@ -87,14 +87,14 @@ def certify(
     weights, adequacy = Weights(samples), Adequacy(samples)
     shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
     unseen = train if held_out is None else held_out
-    clamped = clamps(samples)
+    clamped, oriented = clamps(samples), directions(samples, data, account.open_directions)
     found = (
-        held_out_fit(scm, train, held_out),
+        held_out_fit(samples),
         nothing_left(adequacy, weights, seed),
         clamped,
         edge_worth(samples),
         acyclicity(scm.graph, data),
-        directions(samples, data, account.open_directions),
+        oriented,
         anchors(scm.graph, weights),
         uniqueness(scm.graph),
         distinctness(weights),
@@ -106,7 +106,12 @@ def certify(
     given = permissions(
         {claim.key: claim for claim in found}, held_out=samples.held_out, guesses=account.guesses
     )
-    suggested = suggestions(adequacy, weights, clamped.details["not_clamped"])
+    suggested = suggestions(
+        adequacy,
+        weights,
+        clamped.details["not_clamped"],
+        oriented.details["edges_contradicted"],
+    )
     return Certificate(verdict(given, suggested), given, found, suggested, tuple(account.notes))
 
 

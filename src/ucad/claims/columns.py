@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from ucad.claims.ridge import CLIP, curves
+from ucad.claims.ridge import CLIP, N_RANDOM_FEATURES, N_RANDOM_IF_LARGE, curves
 from ucad.claims.samples import Rows, TestSamples
 
 __all__ = ["Choice", "Columns", "Scores", "Source", "choose", "columns_for", "screening_scores"]
@@ -16,9 +16,14 @@ __all__ = ["Choice", "Columns", "Scores", "Source", "choose", "columns_for", "sc
 MAX_COLUMNS = 160
 """Up to so many columns are all used; of more, the best are chosen on fitting rows."""
 
-SCREENED_VARIABLES, SCREENED_REGIMES, SCREENED_PRODUCTS = 20, 24, 8
-"""How many variables and regimes are chosen, and how many variables may also be multiplied with
-the factors, where columns are screened: about 100 columns, 3 ms per variable at 8,000 rows."""
+SCREENED_VARIABLES, SCREENED_REGIMES, SCREENED_PRODUCTS = 20, 20, 8
+"""How many variables and regimes are chosen at most, and how many variables may also be multiplied
+with the factors, where columns are screened."""
+
+MIN_SCREENED = 4
+"""Beyond the first so many, a column is chosen only if its squared correlation exceeds
+2 ln(columns) / rows, which the best of as many idle columns seldom does: chosen idle columns are
+fitted to noise, and hide what is left."""
 
 MIN_REGIME_ROWS = 5
 """A regime with fewer fitting samples gets no column of its own."""
@@ -62,8 +67,8 @@ class Choice:
         bound: the squared correlation that it took to be chosen; 0 where all were taken.
     """
 
-    variables: Int[np.ndarray, " some"]
-    regimes: Int[np.ndarray, " some"]
+    variables: Rows
+    regimes: Rows
     n_products: int
     bound: float = 0.0
 
@@ -78,10 +83,17 @@ def choose(samples: TestSamples, j: int, fit: Rows, scores: Scores) -> Choice:
         return Choice(others, regimes, len(others))
     by_value, by_regime = (part[j] for part in scores())
     order = others[np.argsort(-by_value[others], kind="stable")]
-    kept, rest = order[:SCREENED_VARIABLES], order[SCREENED_VARIABLES:]
-    regimes = regimes[np.argsort(-by_regime[regimes], kind="stable")][:SCREENED_REGIMES]
-    bound = float(by_value[rest[0]]) if len(rest) else 0.0
-    return Choice(kept, regimes, SCREENED_PRODUCTS, bound)
+    noise = 2 * np.log(n_columns) / max(len(fit), 1)
+    n_kept = _number(by_value[order], noise, SCREENED_VARIABLES)
+    regimes = regimes[np.argsort(-by_regime[regimes], kind="stable")]
+    regimes = regimes[: _number(by_regime[regimes], noise, SCREENED_REGIMES)]
+    bound = float(by_value[order[n_kept]]) if n_kept < len(order) else 0.0
+    return Choice(order[:n_kept], regimes, SCREENED_PRODUCTS, bound)
+
+
+def _number(scores: Float[np.ndarray, " some"], noise: float, most: int) -> int:
+    """How many of the columns, the best first, are chosen."""
+    return int(np.clip((scores > noise).sum(), MIN_SCREENED, most))
 
 
 def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Columns:
@@ -102,8 +114,10 @@ def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Col
     sources += [("regime", samples.regime_names[r]) for r in choice.regimes]
     n_outside = len(sources)
     parents = np.flatnonzero(graph.variable_adjacency[:, j])
-    by_parents = curves(samples.x[np.ix_(rows, parents)], seed=1)[:, 3 * len(parents) :]
-    by_factors = curves(z, seed=2)
+    n_random = N_RANDOM_IF_LARGE if samples.is_large else N_RANDOM_FEATURES
+    x_parents = samples.x[np.ix_(rows, parents)]
+    by_parents = curves(x_parents, seed=1, n_random=n_random)[:, 3 * len(parents) :]
+    by_factors = curves(z, seed=2, n_random=n_random)
     sources += by_parents.shape[1] * [("shape", PARENTS)]
     n_parents_end = len(sources)
     sources += by_factors.shape[1] * [("shape", FACTORS)]
@@ -113,7 +127,7 @@ def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Col
 
 def screening_scores(
     samples: TestSamples, rows: Rows
-) -> tuple[Float[np.ndarray, "variables sources"], Float[np.ndarray, "variables regimes"]]:
+) -> tuple[Float[np.ndarray, "variables variables"], Float[np.ndarray, "variables regimes"]]:
     """How well x_i, x_i² or x_i·1[acted] alone, and each regime alone, predict each residual.
 
     Entry [j, i] is the largest squared correlation, over the rows in which j is free; 0 for

@@ -8,7 +8,6 @@ from enum import IntEnum
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.special import ndtri
 
 from ucad.claims.answers import Answer, Claim, listed
 from ucad.claims.effects import acting_on_cause, acting_on_effect
@@ -29,6 +28,9 @@ HALF = 0.5
 
 MIN_REVERSED_SHARE = 0.01
 """An effect against the direction of an edge counts from this share of variance on."""
+
+MIN_ROWS_TO_REFUTE = 40
+"""Standard errors from fewer samples are too uncertain to contradict an edge."""
 
 MAX_EDGES_LISTED = 200
 
@@ -64,15 +66,15 @@ def edge_evidence(
 ) -> EdgeEvidence:
     """Looks at both ends of every edge of A.
 
-    An edge i → j is settled by acting on i if b / se(b) > Φ̄⁻¹(.05 / edges), and contradicted if b
-    is below one half by as many standard errors as P < .001 takes. It is settled by acting on j if
-    a slope of half of β would have been seen there and was not, and contradicted if there is one.
+    An edge i → j is settled by acting on i if b / se(b) exceeds what chance does with .05 / edges,
+    and contradicted if b is below one half by as many standard errors as .001 / edges takes. It is
+    settled by acting on j if a slope of half of β would have been seen there and was not, and
+    contradicted if there is one of the same sign.
     Else by orientation, if no equivalent graph reverses it (given the settled edges) and the
     solver did not call it undecided.
     """
     A = samples.graph.variable_adjacency
     n_edges = max(int(A.sum()), 1)
-    seen, refuted = (-float(ndtri(level / n_edges)) for level in (LEVEL, REFUTED_LEVEL))
     rests = np.full(A.shape, Rests.NOTHING, dtype=np.int64)
     slope, error = np.zeros(A.shape), np.full(A.shape, np.inf)
     contradicted = np.zeros_like(A)
@@ -80,16 +82,21 @@ def edge_evidence(
         causes = np.flatnonzero(A[:, j])
         found, beta = acting_on_effect(samples, int(j), causes)
         size, se = np.abs(found.value), found.error
+        seen, refuted = (found.threshold(level / n_edges) for level in (LEVEL, REFUTED_LEVEL))
         rests[causes[HALF * np.abs(beta) - size > seen * se], j] = Rests.EFFECT
         acted = samples.x[samples.is_intervened[:, j], j]
         share = found.value**2 * (acted.var() if len(acted) else 0.0)
-        contradicted[causes, j] = (size > refuted * se) & (share > MIN_REVERSED_SHARE)
+        if found.n_samples >= MIN_ROWS_TO_REFUTE:
+            along = found.value * np.sign(beta)  # a reversed edge has a slope like β
+            contradicted[causes, j] = (along > refuted * se) & (share > MIN_REVERSED_SHARE)
     for i in np.flatnonzero(A.any(axis=1)):
         effects = np.flatnonzero(A[i])
         found = acting_on_cause(samples, int(i), effects)
+        seen, refuted = (found.threshold(level / n_edges) for level in (LEVEL, REFUTED_LEVEL))
         slope[i, effects], error[i, effects] = found.value, found.error
         rests[i, effects[found.value > seen * found.error]] = Rests.CAUSE
-        contradicted[i, effects] |= HALF - found.value > refuted * found.error
+        if found.n_samples >= MIN_ROWS_TO_REFUTE:
+            contradicted[i, effects] |= HALF - found.value > refuted * found.error
     if by_layers:
         rests[A] = Rests.LAYERS
     rests[contradicted] = Rests.CONTRADICTED

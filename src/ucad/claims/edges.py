@@ -19,16 +19,18 @@ __all__ = ["edge_worth"]
 LEVEL = 0.05
 """The chance that any of the edges is supported by accident."""
 
-MAX_EDGES = 128
+MAX_EDGES, MAX_EDGES_IF_LARGE = 200, 40
 """Of more edges the weakest are tested, by the correlation of their ends on fitting rows."""
 
-MAX_CHILDREN = 12
+MAX_CHILDREN, MAX_CHILDREN_IF_LARGE = 12, 4
 """Edges into a factor are judged by so many of its children, the most correlated ones."""
 
-MAX_VARIABLES_FOR_CURVES = 100
-"""Above it, functions are cubic in each input: random features for every edge take too long."""
+DEGREES_OF_FREEDOM = 4
+MEDIAN_OF_NORMAL = 0.6745
+"""The median of |u| for u ~ N(0, 1), by which a median becomes a standard deviation."""
 
-MAX_FIT_ROWS = 6000
+N_RANDOM_FEATURES = 20
+MAX_FIT_ROWS, MAX_FIT_ROWS_IF_LARGE = 6000, 2000
 
 
 def edge_worth(samples: TestSamples) -> Claim:
@@ -36,8 +38,9 @@ def edge_worth(samples: TestSamples) -> Claim:
 
     For an edge Z_k → X_j, x_j from s(z_pa(j)) is compared with x_j from s(z_pa(j) ∖ k); for an edge
     X_i → Z_k, z_k is replaced by its regression on the other parents, summed over the children.
-    d = the difference of Gaussian log-densities of a test sample, with variances from fitting
-    rows; supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges).
+    d = the difference of log-densities of a test sample, Student's t of 4 degrees of freedom so
+    that heavy tails do not drown it, both with the spread of the fuller model on fitting rows;
+    supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges).
     """
     tests = _EdgeTests(samples)
     edges = tests.weakest
@@ -75,7 +78,8 @@ class _EdgeTests:
     def _fold(self) -> Fold:
         """One fold is enough: of several, the first."""
         fold = self.samples.folds[0]
-        return Fold(fold.fit[:: max(1, len(fold.fit) // MAX_FIT_ROWS)], fold.test)
+        most = MAX_FIT_ROWS_IF_LARGE if self.samples.is_large else MAX_FIT_ROWS
+        return Fold(fold.fit[:: max(1, len(fold.fit) // most)], fold.test)
 
     @cached_property
     def _correlation(self) -> Float[np.ndarray, "variables factors"]:
@@ -90,9 +94,10 @@ class _EdgeTests:
         graph = self.samples.graph
         edges = [(int(i), int(k), True) for i, k in np.argwhere(graph.Q)]
         edges += [(int(j), int(k), False) for j, k in np.argwhere(graph.R)]
-        if len(edges) <= MAX_EDGES:
+        most = MAX_EDGES_IF_LARGE if self.samples.is_large else MAX_EDGES
+        if len(edges) <= most:
             return edges
-        return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:MAX_EDGES]
+        return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:most]
 
     def name(self, variable: int, factor: int, into: bool) -> str:
         """The edge as text."""
@@ -108,7 +113,8 @@ class _EdgeTests:
             return _paired_z(d[~self.samples.is_intervened[self._fold.test, variable]])
         z = self._without(variable, factor)
         children = np.flatnonzero(self.samples.graph.R[:, factor])
-        strongest = children[np.argsort(-self._correlation[children, factor])][:MAX_CHILDREN]
+        most = MAX_CHILDREN_IF_LARGE if self.samples.is_large else MAX_CHILDREN
+        strongest = children[np.argsort(-self._correlation[children, factor])][:most]
         gains = [self._gain(int(j), z[:, self.samples.factors_of[j]]) for j in strongest]
         return _paired_z(np.sum(gains, axis=0)) if gains else 0.0
 
@@ -124,30 +130,36 @@ class _EdgeTests:
 
     def _gain(self, j: int, z: Float[np.ndarray, "samples some"]) -> Float[np.ndarray, " test"]:
         """What the factors add to log p(x_j | z), per test row; 0 where j is acted on."""
-        full, reduced = self._log_density_of(j), self._log_density(j, z)
-        return np.where(self.samples.is_intervened[self._fold.test, j], 0.0, full - reduced)
+        error, spread = self._full(j)
+        reduced = self._errors(j, z)[1]
+        gain = _log_density(error / spread) - _log_density(reduced / spread)
+        return np.where(self.samples.is_intervened[self._fold.test, j], 0.0, gain)
 
-    def _log_density_of(self, j: int) -> Float[np.ndarray, " test"]:
-        cache: dict[int, np.ndarray] = self.__dict__.setdefault("_full", {})
+    def _full(self, j: int) -> tuple[Float[np.ndarray, " test"], float]:
+        """The errors of x_j given all its factors on test rows, and their spread."""
+        cache: dict[int, tuple[np.ndarray, float]] = self.__dict__.setdefault("_cache", {})
         if j not in cache:
-            cache[j] = self._log_density(j, self.samples.z[:, self.samples.factors_of[j]])
+            at_fit, at_test = self._errors(j, self.samples.z[:, self.samples.factors_of[j]])
+            middle = float(np.median(np.abs(at_fit))) if len(at_fit) else 0.0
+            cache[j] = at_test, max(middle / MEDIAN_OF_NORMAL, VARIANCE_FLOOR**0.5)
         return cache[j]
 
-    def _log_density(
+    def _errors(
         self, j: int, z: Float[np.ndarray, "samples some"]
-    ) -> Float[np.ndarray, " test"]:
+    ) -> tuple[Float[np.ndarray, " fit"], Float[np.ndarray, " test"]]:
+        """x_j minus its regression on curves of z, on fitting and on test rows."""
         fit, test = self.samples.free(j, self._fold.fit), self._fold.test
         columns_fit, columns_test = self._curves(z[fit]), self._curves(z[test])
         at_fit, at_test = fitted(columns_fit, self.samples.x[fit, j], columns_test)
-        variance = VARIANCE_FLOOR
-        if len(fit):
-            variance = max(float(((self.samples.x[fit, j] - at_fit) ** 2).mean()), VARIANCE_FLOOR)
-        squared = (self.samples.x[test, j] - at_test) ** 2
-        return -0.5 * (squared / variance + np.log(variance))
+        return self.samples.x[fit, j] - at_fit, self.samples.x[test, j] - at_test
 
     def _curves(self, u: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "rows columns"]:
-        small = self.samples.n_variables <= MAX_VARIABLES_FOR_CURVES
-        return curves(u, n_random=20 if small else 0)
+        return curves(u, n_random=0 if self.samples.is_large else N_RANDOM_FEATURES)
+
+
+def _log_density(u: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
+    """That of Student's t with 4 degrees of freedom, up to a constant."""
+    return -0.5 * (DEGREES_OF_FREEDOM + 1) * np.log1p(u**2 / DEGREES_OF_FREEDOM)
 
 
 def _paired_z(d: Float[np.ndarray, " rows"]) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from jaxtyping import Float
+from scipy.special import stdtrit
 
 from ucad.claims.clamps import centred_within
 from ucad.claims.samples import Rows, TestSamples
@@ -18,7 +20,7 @@ CONSTANT = 1e-3
 MIN_POWER = 1e-6
 """Σ c² below which a cause adds nothing that could be measured."""
 
-MAX_BASELINE_ROWS = 1000
+MAX_BASELINE_ROWS, MAX_BASELINE_ROWS_IF_LARGE = 4000, 500
 MAX_ACTED_ROWS = 2000
 MIN_ACTED_ROWS = 10
 
@@ -32,10 +34,12 @@ class Slopes:
     Attributes:
         precision: Σ 1 / se².
         weighted: Σ b / se².
+        n_samples: how many samples they rest on.
     """
 
     precision: Vector
     weighted: Vector
+    n_samples: int = 0
 
     @property
     def value(self) -> Vector:
@@ -46,6 +50,10 @@ class Slopes:
     def error(self) -> Vector:
         """Its standard error; infinite where nothing was measured."""
         return np.where(self.precision > 0, 1 / np.sqrt(np.maximum(self.precision, 1e-300)), np.inf)
+
+    def threshold(self, level: float) -> float:
+        """The number of standard errors that chance exceeds with this probability (Student's t)."""
+        return float(-stdtrit(max(self.n_samples - 2, 1), level))
 
 
 def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
@@ -67,8 +75,7 @@ def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
         free = ~samples.is_intervened[np.ix_(varying, effects)]
         total = _pooled(total, _within(c, y, free, samples.regime[varying]))
     if fixed.any():
-        base = np.flatnonzero(~samples.is_intervened[:, i])
-        base = base[:: max(1, len(base) // MAX_BASELINE_ROWS)]
+        base = _baseline(samples, i)
         at_base = (*_contribution(samples, i, effects, base), _free(samples, base, effects))
         for label in np.unique(samples.regime[rows[fixed]]):
             own = rows[fixed & (samples.regime[rows] == label)]
@@ -88,7 +95,7 @@ def acting_on_effect(
     """
     rows = np.flatnonzero(samples.is_intervened[:, j])[:MAX_ACTED_ROWS]
     total = Slopes(np.zeros(len(causes)), np.zeros(len(causes)))
-    base = np.flatnonzero(~samples.is_intervened[:, j])
+    base = _baseline(samples, j)
     e, x = samples.residual[np.ix_(base, causes)], samples.x[base, j][:, None]
     free = _free(samples, base, causes)
     beta = (e * x * free).sum(axis=0) / np.maximum((x**2 * free).sum(axis=0), 1e-12)
@@ -124,6 +131,13 @@ def _is_fixed(samples: TestSamples, i: int, rows: Rows) -> np.ndarray:
     return np.asarray(sd[regime] < CONSTANT)
 
 
+def _baseline(samples: TestSamples, i: int) -> Rows:
+    """Samples in which i is free, spread over all of them."""
+    rows = np.flatnonzero(~samples.is_intervened[:, i])
+    most = MAX_BASELINE_ROWS_IF_LARGE if samples.is_large else MAX_BASELINE_ROWS
+    return rows[:: max(1, len(rows) // most)]
+
+
 def _free(samples: TestSamples, rows: Rows, variables: Rows) -> np.ndarray:
     return ~samples.is_intervened[np.ix_(rows, variables)]
 
@@ -134,11 +148,11 @@ def _contribution(
     """c_ij and y = e_j + c_ij, in units of x_j's standard deviation."""
     scm, x = samples.scm, samples.scm.tensor(samples.original(rows))
     z = scm.state_map(x)
-    without, factors = x.clone(), scm.tensor(samples.graph.Q[i][None])[0].nonzero()[:, 0]
+    without, factors = x.clone(), torch.from_numpy(np.flatnonzero(samples.graph.Q[i])).to(x.device)
     without[:, i] = float(samples.mean[i])
     z_without = z.clone()
     z_without[:, factors] = scm.factor_mechanism(without, factors)
-    targets = scm.noise_scale.new_tensor(effects).long()
+    targets = torch.from_numpy(effects).to(x.device)
     change = scm.variable_mechanism(z, targets) - scm.variable_mechanism(z_without, targets)
     c = change.detach().cpu().numpy() / samples.sd[effects]
     return c, samples.residual[np.ix_(rows, effects)] + c
@@ -149,12 +163,13 @@ Measured = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _within(c: np.ndarray, y: np.ndarray, free: np.ndarray, regime: np.ndarray) -> Slopes:
-    """Slopes within regimes, with standard errors that hold for unequal spread."""
+    """Slopes within regimes, with standard errors that hold for unequal spread (jackknife)."""
     c, y = centred_within(c, regime) * free, centred_within(y, regime) * free
     power = np.maximum((c**2).sum(axis=0), MIN_POWER)
     b = (c * y).sum(axis=0) / power
-    variance = (c**2 * (y - b * c) ** 2).sum(axis=0) / power**2
-    return _slopes(b, variance, power > MIN_POWER)
+    left = (y - b * c) / np.clip(1 - c**2 / power, 0.1, 1.0)  # what each sample left to the others
+    variance = (c**2 * left**2).sum(axis=0) / power**2
+    return _slopes(b, variance, power > MIN_POWER, len(c))
 
 
 def _contrast(here: Measured, base: Measured) -> Slopes:
@@ -164,7 +179,7 @@ def _contrast(here: Measured, base: Measured) -> Slopes:
     step = c1 - c0
     is_large = step**2 > 9 * (v1 + v0)
     safe = np.where(is_large, step, 1.0)
-    return _slopes((y1 - y0) / safe, (u1 + u0) / safe**2, is_large)
+    return _slopes((y1 - y0) / safe, (u1 + u0) / safe**2, is_large, len(here[0]))
 
 
 def _spread_contrast(here: Measured, base: Measured) -> Slopes:
@@ -173,12 +188,12 @@ def _spread_contrast(here: Measured, base: Measured) -> Slopes:
     y0, u0 = _variance_and_error(base[1], base[2])
     c0, _ = _variance_and_error(base[0], base[2])
     safe = np.maximum(c0, 1e-12)
-    return _slopes((y0 - y1) / safe, (u0 + u1) / safe**2, c0 > 1e-6)
+    return _slopes((y0 - y1) / safe, (u0 + u1) / safe**2, c0 > 1e-6, len(here[0]))
 
 
-def _slopes(b: np.ndarray, variance: np.ndarray, known: np.ndarray) -> Slopes:
+def _slopes(b: np.ndarray, variance: np.ndarray, known: np.ndarray, n_samples: int) -> Slopes:
     precision = np.where(known, 1 / np.maximum(variance, 1e-12), 0.0)
-    return Slopes(precision, precision * np.where(known, b, 0.0))
+    return Slopes(precision, precision * np.where(known, b, 0.0), n_samples)
 
 
 def _mean_and_error(values: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,4 +211,8 @@ def _variance_and_error(values: np.ndarray, free: np.ndarray) -> tuple[np.ndarra
 
 
 def _pooled(one: Slopes, other: Slopes) -> Slopes:
-    return Slopes(one.precision + other.precision, one.weighted + other.weighted)
+    return Slopes(
+        one.precision + other.precision,
+        one.weighted + other.weighted,
+        max(one.n_samples, other.n_samples),
+    )

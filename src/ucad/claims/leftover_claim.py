@@ -28,8 +28,7 @@ def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
     been seen, and half of what the factors explain of their median child: else something as large
     as what is claimed could be missing.
     """
-    graph_findings = adequacy.at(Level.GRAPH)
-    share = None if graph_findings else smallest_share_seen(adequacy, seed)
+    share = None if adequacy.at(Level.GRAPH) else smallest_share_seen(adequacy, seed)
     explained = _median_explained(weights)
     details: dict[str, Any] = {
         "max_p": MAX_P,
@@ -45,33 +44,7 @@ def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
             for finding in adequacy.at(level)
         ][:MAX_FINDINGS_LISTED],
     }
-    if graph_findings:
-        answer = Answer.NO
-        text = (
-            "Beyond what their factors explain, unseen samples of "
-            f"{listed([f.variable for f in graph_findings])} can be predicted: "
-            f"{_sentence(graph_findings[0])}"
-        )
-    elif share is None or share > MAX_SMALLEST_SHARE:
-        seen = "even 20 %" if share is None else f"less than {share:.0%}"
-        answer = Answer.UNKNOWN
-        text = (
-            f"Nothing was found, but with so few samples {seen} of a variable's variance would "
-            "have gone unnoticed."
-        )
-    elif share > HALF * explained:
-        answer = Answer.UNKNOWN
-        text = (
-            f"Nothing was found, but the factors explain only {explained:.1%} of their median "
-            f"child, and what is smaller than {share:.0%} would have gone unnoticed: as much as "
-            "what was found could be missing."
-        )
-    else:
-        answer = Answer.YES
-        text = f"Nothing above {share:.0%} of a variable's variance is left that this test can see."
-        if adequacy.at(Level.SHAPE):
-            names = listed([finding.variable for finding in adequacy.at(Level.SHAPE)])
-            text += f" The shape of F_X is another one, though, for {names}."
+    answer, text = _answer(adequacy, share, explained)
     return Claim(
         "left",
         "Is nothing left of the variables that the model does not explain?",
@@ -80,6 +53,40 @@ def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
         "Test on unseen samples: one learned direction per variable; positive control by planting",
         details,
     )
+
+
+def _answer(adequacy: Adequacy, share: float | None, explained: float) -> tuple[Answer, str]:
+    """What the findings, or their absence, entitle to.
+
+    Args:
+        adequacy: the findings.
+        share: the smallest share of variance that the positive control found.
+        explained: what the factors explain of their median child.
+    """
+    graph_findings = adequacy.at(Level.GRAPH)
+    if graph_findings:
+        names = listed([finding.variable for finding in graph_findings])
+        return Answer.NO, (
+            f"Beyond what their factors explain, unseen samples of {names} can be predicted: "
+            f"{_sentence(graph_findings[0])}"
+        )
+    if share is None or share > MAX_SMALLEST_SHARE:
+        seen = "even 20 %" if share is None else f"less than {share:.0%}"
+        return Answer.UNKNOWN, (
+            f"Nothing was found, but with so few samples {seen} of a variable's variance would "
+            "have gone unnoticed."
+        )
+    if share > HALF * explained:
+        return Answer.UNKNOWN, (
+            f"Nothing was found, but the factors explain only {explained:.1%} of their median "
+            f"child, and what is smaller than {share:.0%} would have gone unnoticed: as much as "
+            "what was found could be missing."
+        )
+    text = f"Nothing above {share:.0%} of a variable's variance is left that this test can see."
+    if adequacy.at(Level.SHAPE):
+        names = listed([finding.variable for finding in adequacy.at(Level.SHAPE)])
+        text += f" The shape of F_X is another one, though, for {names}."
+    return Answer.YES, text
 
 
 def _median_explained(weights: Weights) -> float:

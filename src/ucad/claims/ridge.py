@@ -8,10 +8,13 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
-__all__ = ["Ridge", "curves", "fitted"]
+__all__ = ["CLIP", "N_RANDOM_FEATURES", "N_RANDOM_IF_LARGE", "Ridge", "curves", "fitted"]
 
 N_RANDOM_FEATURES = 40
 """How many random tanh features stand for smooth functions of several inputs."""
+
+N_RANDOM_IF_LARGE = 10
+"""The same for large models, where most of the time would go into them."""
 
 MAX_INPUTS_FOR_PRODUCTS = 8
 """With more inputs, products and steps of single inputs are left out: they grow too many."""
@@ -26,7 +29,7 @@ CLIP = 3.0
 PENALTIES = 10.0 ** np.arange(-5.0, 3.5, 0.5)
 """λ per sample, for columns of variance 1; the largest leaves nearly nothing of any column."""
 
-Matrix = Float[np.ndarray, "samples columns"]
+Matrix = Float[np.ndarray, "_ _"]
 
 
 def curves(u: Matrix, *, seed: int = 0, n_random: int = N_RANDOM_FEATURES) -> Matrix:
@@ -123,7 +126,7 @@ class Ridge:
 
 def fitted(
     fit: Matrix, y: Float[np.ndarray, " samples"], *others: Matrix
-) -> list[Float[np.ndarray, " rows"]]:
+) -> list[Float[np.ndarray, " _"]]:
     """The ridge regression of y on the columns `fit`, evaluated there and on other rows."""
     if fit.shape[1] == 0:
         return [np.full(len(rows), y.mean() if len(y) else 0.0) for rows in (fit, *others)]

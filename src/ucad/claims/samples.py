@@ -9,28 +9,38 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ucad._types import FactorSamples, VariableSamples, WhichIntervened
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph, boolean_product
 from ucad.scm import FactorSCM
 
-__all__ = ["MIN_SAMPLES_FOR_ONE_SPLIT", "Fold", "TestSamples"]
+__all__ = ["MIN_SAMPLES_FOR_ONE_SPLIT", "MIN_SAMPLES_TO_HOLD_OUT", "Fold", "Rows", "TestSamples"]
 
-MIN_SAMPLES_FOR_ONE_SPLIT = 1000
+MIN_SAMPLES_FOR_ONE_SPLIT = 4000
 """Below so many samples every sample takes part in the test, by cross-fitting: with 300 samples
-one factor too few was seen 3 times of 4 by one split and 4 of 4 by five folds."""
+one factor too few was seen 3 times of 4 by one split and 4 of 4 by five folds, and with 2,700 a
+fifth of them saw only shares of variance of 10 % and more."""
 
-N_FOLDS = 5
+MIN_SAMPLES_TO_HOLD_OUT = 1000
+"""Below so many samples a solver needs all of them: none are held out for claims."""
+
+N_FOLDS, N_FOLDS_IF_HELD_OUT = 5, 3
+"""How many folds take turns, without and with enough samples to hold some out."""
+
 TEST_SHARE = 0.25
 """The share of samples that test where nothing was held back."""
 
 MAX_ROWS = 20_000
-MAX_ENTRIES = 8_000_000
-"""The most samples, and samples × variables, that tests look at; they bound the time."""
+MAX_ENTRIES = 3_000_000
+"""The most samples, and samples × variables, that tests look at in each part: they bound the time.
+With them a model of 1,000 variables is certified in a few seconds."""
 
 MIN_ROWS = 2000
+MAX_VARIABLES_IN_FULL = 128
+"""Of larger models only the most doubtful variables, edges and regimes are tested."""
 
-Rows = Int[np.ndarray, " rows"]
-Matrix = Float[np.ndarray, "samples columns"]
+Rows = Int[np.ndarray, " _"]
+"""Positions of samples or of variables; several of them in one call differ in number."""
 
 
 class Fold(NamedTuple):
@@ -63,10 +73,10 @@ class TestSamples:
     __test__ = False  # its name is no invitation to pytest
 
     scm: FactorSCM
-    x: Matrix
-    z: Matrix
-    residual: Matrix
-    is_intervened: Bool[np.ndarray, "samples variables"]
+    x: VariableSamples
+    z: FactorSamples
+    residual: VariableSamples
+    is_intervened: WhichIntervened
     regime: Int[np.ndarray, " samples"]
     regime_names: tuple[str, ...]
     folds: tuple[Fold, ...]
@@ -87,7 +97,7 @@ class TestSamples:
         """Standardises samples and deals them out.
 
         With samples held out, `train` fits and `held_out` tests. Without, a quarter of `train`
-        tests. With fewer than 1,000 samples in all, five folds take turns.
+        tests. With fewer than 4,000 samples in all, three folds take turns, and five below 1,000.
         """
         rng = np.random.default_rng(seed)
         parts = [part for part in (train, held_out) if part is not None and part.n_samples]
@@ -121,6 +131,11 @@ class TestSamples:
         )
 
     @property
+    def is_large(self) -> bool:
+        """Whether only a part of the variables, edges and regimes is tested."""
+        return self.n_variables > MAX_VARIABLES_IN_FULL
+
+    @property
     def graph(self) -> FactorGraph:
         """The graph of the model."""
         return self.scm.graph
@@ -146,11 +161,11 @@ class TestSamples:
             reach = further
 
     @cached_property
-    def expected(self) -> Matrix:
+    def expected(self) -> VariableSamples:
         """F_X(τ(x)), in the units of `x`."""
         return self.x - self.residual
 
-    def original(self, rows: Rows) -> Matrix:
+    def original(self, rows: Rows) -> VariableSamples:
         """The variables in their own units."""
         return self.mean + self.sd * self.x[rows]
 
@@ -167,8 +182,8 @@ def _subsample(data: InterventionalData, rng: np.random.Generator) -> Rows:
 
 
 def _free_moments(
-    x: Matrix, free: Bool[np.ndarray, "samples columns"]
-) -> tuple[Float[np.ndarray, " columns"], Float[np.ndarray, " columns"]]:
+    x: VariableSamples, free: WhichIntervened
+) -> tuple[Float[np.ndarray, " variables"], Float[np.ndarray, " variables"]]:
     """Mean and standard deviation of every variable where it is free; of all, if it never is."""
     weight = np.where(free.any(axis=0), free, 1.0)
     count = weight.sum(axis=0)
@@ -178,8 +193,8 @@ def _free_moments(
 
 
 def _moments_of_factors(
-    z: Matrix,
-) -> tuple[Float[np.ndarray, " columns"], Float[np.ndarray, " columns"]]:
+    z: FactorSamples,
+) -> tuple[Float[np.ndarray, " factors"], Float[np.ndarray, " factors"]]:
     """Mean and standard deviation, infinite where a factor is constant but for rounding."""
     sd = z.std(axis=0)
     is_constant = sd <= 1e-9 * (1 + np.abs(z).max(axis=0, initial=0.0))
@@ -198,7 +213,8 @@ def _folds(
     if n >= MIN_SAMPLES_FOR_ONE_SPLIT:
         tests = turn % round(1 / TEST_SHARE) == 0
         return (Fold(np.flatnonzero(~tests), np.flatnonzero(tests)),)
-    number = turn % N_FOLDS
+    n_folds = N_FOLDS if n < MIN_SAMPLES_TO_HOLD_OUT else N_FOLDS_IF_HELD_OUT
+    number = turn % n_folds
     return tuple(
-        Fold(np.flatnonzero(number != f), np.flatnonzero(number == f)) for f in range(N_FOLDS)
+        Fold(np.flatnonzero(number != f), np.flatnonzero(number == f)) for f in range(n_folds)
     )

@@ -31,6 +31,9 @@ MAX_EFFECTS = 3
 MAX_FINDINGS = 12
 """How many findings are explained, the largest first."""
 
+CONTRADICTED_WEIGHT = 0.5
+"""The weight of edges that do not act, or act both ways, where nothing else was found."""
+
 FIXED = 1e-6
 """The variance below which a variable was held at one value."""
 
@@ -63,9 +66,16 @@ _TEXTS = {
 
 
 def suggestions(
-    adequacy: Adequacy, weights: Weights, not_clamped: list[str]
+    adequacy: Adequacy, weights: Weights, not_clamped: list[str], contradicted: list[list[str]]
 ) -> tuple[Suggestion, ...]:
-    """Weighs the explanations of all findings and of variables that were not clamped."""
+    """Weighs the explanations of all findings.
+
+    Args:
+        adequacy: what is left.
+        weights: for values that repeat.
+        not_clamped: variables that still listen to their factors where they were acted on.
+        contradicted: edges, (cause, effect), that interventions contradict.
+    """
     samples = adequacy.samples
     votes: dict[str, float] = dict.fromkeys(_TEXTS, 0.0)
     names: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
@@ -81,6 +91,10 @@ def suggestions(
     if not graph_findings and adequacy.at(Level.SHAPE):
         votes["class"] += 1.0
         names["class"] = [finding.variable for finding in adequacy.at(Level.SHAPE)]
+    if contradicted and not graph_findings:
+        votes["cause"] += CONTRADICTED_WEIGHT
+        votes["edge"] += CONTRADICTED_WEIGHT / 2
+        names["cause"] = names["edge"] = [effect for _, effect in contradicted]
     _add_zeros(votes, names, weights)
     return tuple(
         Suggestion(kind, round(weight, 3), _worded(kind, names[kind]))
@@ -96,7 +110,7 @@ def _worded(kind: str, names: list[str]) -> str:
 def _add_zeros(votes: dict[str, float], names: dict[str, list[str]], weights: Weights) -> None:
     concerned = [name for kind in tuple(names) for name in names[kind]]
     graph = weights.samples.graph
-    many = {graph.variable_names[j] for j in np.flatnonzero(weights.zero_share > MANY_EQUAL)} & set(
+    many = {graph.variable_names[j] for j in np.flatnonzero(weights.mode_share > MANY_EQUAL)} & set(
         concerned
     )
     if many:

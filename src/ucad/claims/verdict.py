@@ -12,6 +12,8 @@ from ucad.claims.suggestions import Suggestion
 __all__ = ["permissions", "verdict"]
 
 Found = Mapping[str, Claim]
+Doubt = tuple[Answer, str]
+"""The most that may be answered because of it, and the reason."""
 
 
 def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tuple[Permission, ...]:
@@ -71,43 +73,55 @@ def _graph(
         return Permission("graph", Answer.NO, tuple(refuted))
     if found["edges"].answer is Answer.NO:
         return Permission("graph", Answer.NO, (found["edges"].text,))
-    answers, conditions = [], []
     left = found["left"]
-    if left.answer is Answer.UNKNOWN:
-        answers.append(Answer.UNKNOWN)
-        conditions.append(left.text)
-    else:
-        share = left.details["smallest_share_seen"]
-        conditions.append(
-            f"Unseen samples leave nothing above {share:.0%} of a variable's variance that the "
-            "tests can see."
-        )
-    if left.details["below_resolution"]:
-        answers.append(Answer.PARTLY)
-        weak = listed(left.details["below_resolution"])
-        conditions.append(f"The factors explain too little of {weak} to say what makes them.")
-    if any(row["level"] == Level.SHAPE for row in left.details["findings"]):
-        answers.append(Answer.PARTLY)
-        conditions.append("F_X is of another shape than the model's: fit that first.")
-    if not held_out:
-        answers.append(Answer.PARTLY)
-        conditions.append("No samples were held back from finding the graph.")
-    if found["edges"].answer is Answer.PARTLY:
-        answers.append(Answer.PARTLY)
-        unsupported = found["edges"].details["unsupported"]
-        conditions.append(f"Only without the edges {listed(unsupported)}.")
-    if found["directions"].answer is not Answer.YES:
-        is_against = found["directions"].details["contradicted"] > 0
-        answers.append(Answer.NO if is_against else Answer.PARTLY)
-        conditions.append(
-            "Interventions contradict the directions of some edges."
-            if is_against
-            else "The directions of some edges are open."
-        )
+    doubts = [*_doubts_about_samples(left, held_out=held_out), *_doubts_about_edges(found)]
     if guesses:
-        answers.append(Answer.PARTLY)
-        conditions.append(f"The solver could not decide: {listed(guesses, most=3)}.")
-    return Permission("graph", worst(answers), tuple(conditions))
+        text = f"The solver could not decide: {listed(guesses, most=3)}."
+        doubts.append((Answer.PARTLY, text))
+    conditions = [text for _, text in doubts]
+    if left.answer is Answer.YES:
+        share = left.details["smallest_share_seen"]
+        conditions.insert(
+            0,
+            f"Unseen samples leave nothing above {share:.0%} of a variable's variance that the "
+            "tests can see.",
+        )
+    return Permission("graph", worst(answer for answer, _ in doubts), tuple(conditions))
+
+
+def _doubts_about_samples(left: Claim, *, held_out: bool) -> list[Doubt]:
+    """What the test for anything left could not see, or saw beside the graph."""
+    doubts = []
+    if left.answer is Answer.UNKNOWN:
+        doubts.append((Answer.UNKNOWN, left.text))
+    if left.details["below_resolution"]:
+        weak = listed(left.details["below_resolution"])
+        text = f"The factors explain too little of {weak} to say what makes them."
+        doubts.append((Answer.PARTLY, text))
+    if any(row["level"] == Level.SHAPE for row in left.details["findings"]):
+        text = "F_X is of another shape than the model's: fit that first."
+        doubts.append((Answer.PARTLY, text))
+    if not held_out:
+        text = "No samples were held back from finding the graph."
+        doubts.append((Answer.PARTLY, text))
+    return doubts
+
+
+def _doubts_about_edges(found: Found) -> list[Doubt]:
+    """Edges without worth or direction, and factors that others could replace."""
+    doubts = []
+    if found["edges"].answer is Answer.PARTLY:
+        text = f"Only without the edges {listed(found['edges'].details['unsupported'])}."
+        doubts.append((Answer.PARTLY, text))
+    if found["directions"].details["contradicted"] > 0:
+        text = "Interventions contradict the directions of some edges."
+        doubts.append((Answer.NO, text))
+    elif found["directions"].answer is not Answer.YES:
+        doubts.append((Answer.PARTLY, "The directions of some edges are open."))
+    if found["unique"].answer is not Answer.YES or found["distinct"].details["explain_nothing"]:
+        text = "Only which variables act on which: other factors, or fewer, give the same graph."
+        doubts.append((Answer.PARTLY, text))
+    return doubts
 
 
 def _directions(found: Found, refuted: Sequence[str]) -> Permission:

@@ -33,6 +33,7 @@ def fit(
     solver: str | None = None,
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
+    budget: float | None = None,
     layers: str | None = None,
     prior: str | None = None,
     target: str | None = None,
@@ -70,11 +71,15 @@ def fit(
         auto, search, gradient or gradient-paper; for layers that are dense, as in networks,
         bottleneck, switch or rectified.
     factor_mechanism
-        How factors are made of variables: auto, linear or mlp.
+        How factors are made of variables: auto, linear, mlp or spline. With auto they are linear
+        unless held-out samples show that something is left.
     variable_mechanism
-        How variables are made of factors: auto, linear or mlp.
+        How variables are made of factors: the same.
+    budget
+        The seconds a fit may take; the best model found until then is kept (exit code 1).
     layers
-        A csv file with a line a variable, name,layer: causes lie in earlier layers than effects.
+        A csv file with one line per variable, name,layer: causes lie in earlier layers than
+        effects.
     prior
         A TOML file with lists of edges known beforehand, written "A -> Z1" or "Z1 -> B": required,
         forbidden and anchors (edges whose variable belongs to that factor alone).
@@ -97,7 +102,7 @@ def fit(
     validation_share
         The part of the samples held out to choose between models.
     seed
-        Of everything random.
+        Random seed.
     device
         Where to compute.
     config
@@ -107,7 +112,7 @@ def fit(
     force
         Replace a run folder that exists.
     resume
-        Go on with an interrupted fit.
+        Continue an interrupted fit.
     quiet
         Show no progress.
     json
@@ -163,6 +168,7 @@ def fit_model(
             prior=known,
             standardise=settings.standardise,
             validation_share=settings.validation_share,
+            max_seconds=settings.budget,
             random_state=settings.seed,
             device=settings.device,
             progress=progress,
@@ -198,6 +204,8 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         solver=settings.solver,
         factor_mechanism=settings.factor_mechanism,
         variable_mechanism=settings.variable_mechanism,
+        device=settings.device,
+        max_seconds=settings.budget,
     )
     _read(path, settings)
 

@@ -20,6 +20,7 @@ _SHAPES: dict[str, Any] = {
     "factors": int,
     "seed": int,
     "validation_share": float,
+    "budget": float,
     "min_mean": float,
     "standardise": bool,
     "drop_constant": bool,
@@ -37,13 +38,14 @@ class FitSettings:
     Attributes:
         factors: how many factors to find.
         solver: auto, search, gradient, gradient-paper, bottleneck, switch or rectified.
-        factor_mechanism: auto, linear or mlp.
-        variable_mechanism: auto, linear or mlp.
-        layers: a file with a line a variable (name,layer), or none.
+        factor_mechanism: auto, linear, mlp or spline.
+        variable_mechanism: auto, linear, mlp or spline.
+        budget: the seconds a fit may take, or none.
+        layers: a file with one line per variable (name,layer), or none.
         prior: a TOML file of edges that are known, or none.
         standardise: fit on variables of mean 0 and variance 1.
         validation_share: the part of the samples held out to choose between models.
-        seed: of everything random.
+        seed: random seed.
         device: where to compute.
         target: the column that names what was clamped.
         control: the label of observational samples in it.
@@ -58,6 +60,7 @@ class FitSettings:
     solver: str = "auto"
     factor_mechanism: str = "auto"
     variable_mechanism: str = "auto"
+    budget: float | None = None
     layers: str | None = None
     prior: str | None = None
     standardise: bool = True

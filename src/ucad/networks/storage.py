@@ -19,7 +19,7 @@ from ucad._types import RegimeOf, VariableSamples
 from ucad.data import InterventionalData
 from ucad.data.formats.dcdi import DATA, REGIMES, SIDE, write_dcdi
 from ucad.errors import FormatError, InvalidInputError
-from ucad.files import check_regular, read_json, replacing, write_text
+from ucad.files import check_regular, read_json, recover, replacing, write_text
 from ucad.schema import Optional, check_shape
 
 __all__ = [
@@ -59,6 +59,7 @@ class Shelf:
         shelf = cls(Path(directory), json.loads(json.dumps(identity())))
         folder = shelf.folder
         assert folder is not None
+        recover(folder / _GROWING)
         if not folder.exists() or not any(folder.iterdir()):
             folder.mkdir(parents=True, exist_ok=True)
             shelf._write_state({})
@@ -74,6 +75,8 @@ class Shelf:
                 f"'{folder}' holds a recording with other {', '.join(other)}. "
                 "Choose another folder."
             )
+        if shelf.is_finished:
+            shelf.clear()  # killed after the last file was written, before the others were removed
         return shelf
 
     @property

@@ -178,9 +178,18 @@ def _chosen(found: Mapping[Class, FitResult], validation: InterventionalData) ->
         f"Mechanisms F_Z {one[0].name} and F_X {one[1].name}: the simplest class within two "
         f"standard errors of the best on held-out samples, of those tried ({tried})."
     )
+    status = replace(best.status, notes=(*best.status.notes, note))
+    for cut in (fit.status for fit in found.values() if _is_cut_short(fit)):
+        status = replace(
+            status,
+            converged=False,
+            interrupted=cut.interrupted,
+            reason=cut.reason,
+            advice=cut.advice,
+        )
     return FitResult(
         best.scm,
-        replace(best.status, notes=(*best.status.notes, note)),
+        status,
         best.validation_nll,
         tuple(row for fit in found.values() for row in fit.history),
         sum(fit.seconds for fit in found.values()),

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from ucad.errors import FormatError, InvalidInputError
-from ucad.files import check_regular, parse_json, replacing
+from ucad.files import check_regular, parse_json, recover, replacing
 from ucad.schema import check_shape
 
 __all__ = ["ResultTable", "Row", "Task", "drop_failed", "read_rows", "row_key"]
@@ -80,6 +80,7 @@ class ResultTable:
         read_rows(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(self.path):
+            recover(self.path)
             content = _content(self.path)
             self.rows, good = _parse(content, self.path)
             if good < len(content):
@@ -129,11 +130,8 @@ def _parse(content: bytes, path: Path) -> tuple[dict[str, Row], int]:
     rows: dict[str, Row] = {}
     good = 0
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
-        if not line.endswith(b"\n"):
-            is_begun = line.startswith(_BEGINNING) or (rows and _BEGINNING.startswith(line))
-            if is_begun:
-                break
-            raise FormatError(f"Line {number} of '{path}' is no row of a sweep.")
+        if not line.endswith(b"\n") and _is_torn(line, first=not rows):
+            break
         try:
             row = parse_json(line)
             check_shape(row, _ROW, "it")
@@ -141,9 +139,22 @@ def _parse(content: bytes, path: Path) -> tuple[dict[str, Row], int]:
             raise FormatError(
                 f"Line {number} of '{path}' is no row of a sweep: {error}."
             ) from error
+        if not line.endswith(b"\n"):
+            break
         rows[row_key(row["function"], row["task"])] = row
         good += len(line)
     return rows, good
+
+
+def _is_torn(line: bytes, *, first: bool) -> bool:
+    """Whether a line is the beginning of a row of ours, and no whole JSON."""
+    if not line.startswith(_BEGINNING):
+        return not first and _BEGINNING.startswith(line)
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 @contextlib.contextmanager

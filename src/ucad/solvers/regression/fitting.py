@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -199,8 +200,9 @@ class Fitter:
         if self.family.is_linear_in_weights:
             design = first.jacobian(here) * w[:, None]
             return first.with_weights(np.linalg.lstsq(design, y * w, rcond=None)[0])
-        u, y, w = (part.astype(np.float32) for part in (here, y, w))
-        objective = _OneTarget(first, u, y, w, self)
+        u, y, w = (part.astype(np.float32) for part in (here[:, first.parents], y, w))
+        local = first.renamed(np.arange(len(first.parents)))
+        objective = _OneTarget(local, u, y, w, self)
         weights = levenberg_marquardt(
             objective, first.weights, n_steps=self.effort.n_steps, damping=FIRST_DAMPING
         )
@@ -220,21 +222,30 @@ class _OneTarget:
 
     def at(
         self, weights: Float[np.ndarray, " weights"]
-    ) -> tuple[float, Float[np.ndarray, " samples"]]:
-        residual = self.w * (self.y - self.function.with_weights(weights).values(self.x))
+    ) -> tuple[float, tuple[Function, Float[np.ndarray, " samples"]]]:
+        function = self.function.with_weights(weights)
+        residual = self.w * (self.y - function.values(self.x))
         loss = float(residual @ residual) / len(residual)
-        return loss + RIDGE * float(weights @ weights), residual
+        return loss + RIDGE * float(weights @ weights), (function, residual)
 
     def normal_equations(
-        self, weights: Float[np.ndarray, " weights"], state: Float[np.ndarray, " samples"]
+        self,
+        weights: Float[np.ndarray, " weights"],
+        state: tuple[Function, Float[np.ndarray, " samples"]],
     ) -> NormalEquations:
-        jacobian = self.function.with_weights(weights).jacobian(self.x)
-        jacobian = jacobian * self.w[:, None].astype(jacobian.dtype)
-        size = len(state)
+        function, residual = state
+        jacobian = function.jacobian(self.x)
+        if self.is_weighted:
+            jacobian = jacobian * self.w[:, None].astype(jacobian.dtype)
+        size = len(residual)
         gram = (jacobian.T @ jacobian).astype(np.float64) / size
         gram[np.diag_indices_from(gram)] += RIDGE
-        slope = (jacobian.T @ state.astype(jacobian.dtype)).astype(np.float64) / size
+        slope = (jacobian.T @ residual.astype(jacobian.dtype)).astype(np.float64) / size
         return NormalEquations(gram, slope - RIDGE * weights)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        return bool((self.w != 1.0).any())
 
     def is_done(self, before: float, after: float) -> bool:
         slack = self.fitter.floor / 10

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Effort
 from ucad.solvers.search.model import Edit, Model, changed_factors, edited, polish
 from ucad.solvers.search.pruning import prune
 
@@ -55,7 +54,8 @@ def improve(
                 tell(move.name, model)
         if model.score <= before.score + problem.penalty:
             break
-    return model
+    better = prune(problem, model, problem.efforts()[1])
+    return better if problem.admissible.allows(better.Q, better.R) else model
 
 
 def _with_move(problem: Problem, model: Model, move: Move, only: Collection[int]) -> Model:
@@ -86,10 +86,6 @@ def tried(problem: Problem, model: Model, edit: Edit) -> Model | None:
     trial = prune(problem, trial, rough, only=touched)
     if trial.score < model.score - REACH * problem.penalty:
         return None
-    trial = _finished(problem, trial, thorough, edit)
+    trial = polish(problem, trial, thorough, 1, only=edit.factors)
+    trial = prune(problem, trial, thorough, only=touched, factors=edit.factors)
     return trial if problem.admissible.allows(trial.Q, trial.R) else None
-
-
-def _finished(problem: Problem, trial: Model, effort: Effort, edit: Edit) -> Model:
-    trial = polish(problem, trial, effort, 1, only=edit.factors)
-    return prune(problem, trial, effort)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.model import Model
 from ucad.solvers.status import FitStatus
 
-__all__ = ["fit_status", "identifiability_notes", "open_directions"]
+__all__ = ["fit_status", "open_directions"]
+
+MAX_SHOWN = 6
+"""Names written out in a note; the others are counted."""
 
 COLLINEAR = 0.99
 """Correlation above which two factors cannot be told apart."""
@@ -37,8 +40,11 @@ def fit_status(
         for k in range(edges.shape[1])
         if not np.asarray(anchors)[:, k].any()
     }
-    notes = tuple(identifiability_notes(problem, model, causes))
-    advice = ("Act on the variables named in the notes to settle them.",) if notes else ()
+    variables = problem.data.variable_names
+    pairs = open_directions(problem, model, causes)
+    guesses = tuple(_guesses(model))
+    notes = (*_about_directions(problem, pairs), *guesses, *_about_clamps(problem, causes))
+    advice = ("Act on the variables named in the notes to settle them.",) if pairs else ()
     reason = "The search is complete: no change of the graph improves the score."
     if interrupted:
         reason = "Interrupted; this is the best model so far."
@@ -52,32 +58,43 @@ def fit_status(
         violations=violations,
         advice=advice,
         notes=notes,
+        open_directions=tuple((variables[i], variables[j]) for i, j in pairs),
+        guesses=guesses,
     )
 
 
-def identifiability_notes(problem: Problem, model: Model, causes: Causes | None) -> Iterator[str]:
-    """What no method could know from these data, one sentence each."""
-    data, used = problem.data, np.flatnonzero(model.is_used)
+def _about_directions(problem: Problem, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
+    data = problem.data
+    if pairs:
+        names = data.variable_names
+        shown = ", ".join(f"{names[i]} → {names[j]}" for i, j in pairs[:MAX_SHOWN])
+        more = f" and {len(pairs) - MAX_SHOWN} more" if len(pairs) > MAX_SHOWN else ""
+        yield f"Directions that no intervention shows and that could be turned: {shown}{more}."
+    if data.layer_of is None and not data.is_intervened.any():
+        yield "Nothing was acted on: all directions rest on the pattern of dependences alone."
+
+
+def _guesses(model: Model) -> Iterator[str]:
+    """What no method could know from these data of the factors themselves."""
+    used = np.flatnonzero(model.is_used)
     for k in np.flatnonzero(~model.is_used):
         yield f"Z{k + 1} explains nothing: fewer factors may be enough."
-    if data.layer_of is None:
-        pairs = open_directions(problem, model, causes)
-        names = data.variable_names
-        for i, j in pairs:
-            yield (
-                f"The direction of {names[i]} → {names[j]} is a guess: no intervention shows it."
-            )
     if len(used) > 1:
         correlation = np.abs(np.corrcoef(model.state[:, used].T))
         for a, b in np.argwhere(np.triu(correlation > COLLINEAR, k=1)):
             yield f"Z{used[a] + 1} and Z{used[b] + 1} are collinear and cannot be told apart."
-    if data.layer_of is None and not data.is_intervened.any():
-        yield "Nothing was acted on: all directions rest on the pattern of dependences alone."
+
+
+def _about_clamps(problem: Problem, causes: Causes | None) -> Iterator[str]:
     if causes is not None and causes.evidence is not None:
-        for v in np.flatnonzero(causes.evidence.still_listens):
+        soft = [
+            problem.data.variable_names[v] for v in np.flatnonzero(causes.evidence.still_listens)
+        ]
+        if soft:
+            more = f" and {len(soft) - MAX_SHOWN} more" if len(soft) > MAX_SHOWN else ""
             yield (
-                f"{data.variable_names[v]} still follows its causes where it was acted on: that "
-                "was no clamp."
+                f"Still following their causes where they were acted on, so that it was no clamp: "
+                f"{', '.join(soft[:MAX_SHOWN])}{more}."
             )
 
 

@@ -21,16 +21,19 @@ overstates what is lost, but not by two orders of magnitude."""
 
 
 def prune(
-    problem: Problem, model: Model, effort: Effort, only: Collection[int] | None = None
+    problem: Problem,
+    model: Model,
+    effort: Effort,
+    only: Collection[int] | None = None,
+    factors: Collection[int] = (),
 ) -> Model:
     """Takes edges away, the cheapest first, while the score of the refitted model rises.
 
-    With `only`, just the edges from factors to the given variables. Edges that prior knowledge
-    requires stay.
+    With `only`, just the edges into the given variables and into the given factors. Edges that
+    prior knowledge requires stay.
     """
-    if only is None:
-        for k in range(len(model.factors)):
-            model = _prune_factor(problem, model, k, effort)
+    for k in range(len(model.factors)) if only is None else factors:
+        model = _prune_factor(problem, model, k, effort)
     made = np.flatnonzero(model.R.any(axis=1))
     for j in made if only is None else np.intersect1d(made, list(only)):
         model = _prune_variable(problem, model, int(j), effort)
