@@ -8,11 +8,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from ucad.solvers.choose import SolverName
 
 import ucad
 from ucad.errors import UcadError
 from ucad.solvers import gradient
-from ucad.solvers.choose import SolverName
 
 EPOCHS = 12
 """Of training; the preset of the paper takes minutes for a handful of numbers."""

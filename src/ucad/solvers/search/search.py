@@ -11,6 +11,7 @@ import numpy as np
 from ucad._types import Progress, ProgressEvent
 from ucad.scm.families import EMPTY, Function
 from ucad.solvers.budget import BudgetEndedError
+from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import distinct
 from ucad.solvers.search.candidates import Candidates
@@ -85,6 +86,9 @@ class Search:
             self.interrupted = True
         except BudgetEndedError:
             self.out_of_time = True
+        known = self.problem.admissible
+        if known.prior is not None and not known.is_labelled:
+            self._impose(known.prior)
         return self
 
     def _search(self, candidates: Candidates) -> None:
@@ -98,7 +102,8 @@ class Search:
         self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
         self._keep("pruning", prune(problem, self.model, thorough))
         if problem.admissible.prior is not None:
-            self._impose()
+            self._impose(problem.admissible.prior)
+            self._keep("prior knowledge", polish(self.problem, self.model, thorough, N_POLISH))
         self._moves(pool)
         if not self.model.is_used.all():
             self.model = fill_empty_factors(self.problem, self.model, [*pool, *self._weak()])
@@ -154,12 +159,10 @@ class Search:
         yield from lenient.missing(left, N_WEAK)
         yield from lenient.of_one_parent(left, N_WEAK)
 
-    def _impose(self) -> None:
+    def _impose(self, prior: PriorKnowledge) -> None:
         """Puts the factors in the prior's order, with the edges it requires and no others."""
-        known = self.problem.admissible
-        assert known.prior is not None
-        model = relabelled(self.model, known.prior.relabelling(self.model.Q, self.model.R))
-        graph = graph_with(known.prior, model.Q, model.R)
+        model = relabelled(self.model, prior.relabelling(self.model.Q, self.model.R))
+        graph = graph_with(prior, model.Q, model.R)
         if (graph.Q != model.Q).any() or (graph.R != model.R).any():
             fresh = model_of_graph(self.problem, graph.Q, graph.R)
             same = (graph.Q == model.Q).all(axis=0)
@@ -167,10 +170,8 @@ class Search:
             factors = [old if keep else new for keep, old, new in choices]
             _, thorough = self.problem.efforts()
             model = fit_variables(self.problem, factors, np.asarray(graph.R), thorough)
-            model = polish(self.problem, model, thorough, N_POLISH)
-        self.problem = replace(self.problem, admissible=known.labelled())
+        self.problem = replace(self.problem, admissible=self.problem.admissible.labelled())
         self.model = model
-        self._tell("prior knowledge", model)
 
     def _keep(self, stage: str, model: Model) -> None:
         """Keeps a model that scores higher and is admissible."""

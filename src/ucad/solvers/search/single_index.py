@@ -102,10 +102,15 @@ def fit_single_index(
 
 
 def _fit(
-    data: InterventionalData, j: int, start: Function, regression: Regression, fitter: Fitter
+    data: InterventionalData,
+    j: int,
+    start: Function,
+    regression: Regression,
+    fitter: Fitter,
+    like: Function | None = None,
 ) -> _SingleIndex:
     z = start.values(data.x)[:, None]
-    g = fitter.fit(z, np.array([0]), regression)
+    g = fitter.fit(z, np.array([0]), regression, like)
     factor, (g,) = fit_together(data, z, 0, [start, g], np.array([j]), fitter)
     return _SingleIndex(factor, g, regression.error(g, factor.values(data.x)[:, None]))
 
@@ -144,7 +149,7 @@ def _narrowed(
         spread = data.x[:, best.factor.parents].std(axis=0)
         weakest = int(np.argmin(np.abs(best.factor.weights[:-1]) * spread))
         fewer = best.factor.with_parents(np.delete(best.factor.parents, weakest))
-        trial = _fit(data, j, fewer, regression, fitter)
+        trial = _fit(data, j, fewer, regression, fitter, best.function)
         if fitter.nats(regression, trial.error, best.error) > fitter.penalty:
             break
         best = trial

@@ -1,0 +1,120 @@
+"""Linear first, and others only where something is left."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ucad.scm.families import AFFINE, NETWORK
+from ucad.simulate import paper_problem
+from ucad.solvers import FitStatus
+from ucad.solvers.auto import has_straight_factors, is_bent, simplest_fit
+from ucad.solvers.problem import Problem
+from ucad.solvers.search import fit_search
+
+CLASSES = ((AFFINE, AFFINE), (AFFINE, NETWORK), (NETWORK, AFFINE), (NETWORK, NETWORK))
+
+
+@pytest.fixture(scope="module")
+def linear():
+    return paper_problem("b", "16-3", seed=1, n_samples=3000)
+
+
+@pytest.fixture(scope="module")
+def found(linear):
+    return fit_search(linear.train, 3, validation=linear.validation)
+
+
+class Faked:
+    """Searches that give the true model with more or less noise, so that classes can be ranked."""
+
+    def __init__(self, problem, result, noise, unfinished=()):
+        self.problem, self.result, self.noise = problem, result, noise
+        self.unfinished, self.searched, self.expressed = unfinished, [], []
+
+    def fit(self, one):
+        scm = replace(self.result.scm, noise_scale=self.result.scm.noise_scale * self.noise[one])
+        done = one not in self.unfinished
+        status = FitStatus(converged=done, feasible=True, reason="Faked.")
+        return replace(self.result, scm=scm, status=status, history=({"stage": "faked"},))
+
+    def search(self, one):
+        self.searched.append(one)
+        return self.fit(one)
+
+    def express(self, one, fit):
+        self.expressed.append(one)
+        return self.fit(one)
+
+    def chosen(self, *, bends=True, straight=False):
+        return simplest_fit(
+            CLASSES,
+            self.search,
+            self.express,
+            self.problem.validation,
+            lambda _: straight,
+            lambda _: bends,
+        )
+
+
+def noises(best, worse=3.0):
+    return {one: 1.0 if one in best else worse for one in CLASSES}
+
+
+def test_without_bends_the_linear_fit_is_kept_and_nothing_else_searched(linear, found):
+    faked = Faked(linear, found, noises(CLASSES))
+    assert faked.chosen(bends=False).status.reason == "Faked."
+    assert faked.searched == [CLASSES[0]]
+    assert not faked.expressed
+
+
+def test_the_linear_class_stays_where_others_are_no_better(linear, found):
+    faked = Faked(linear, found, noises(CLASSES))
+    result = faked.chosen()
+    assert "F_Z linear and F_X linear" in result.status.notes[-1]
+    assert len(faked.searched) == 2
+
+
+@pytest.mark.parametrize("straight", [False, True])
+def test_the_likelier_half_linear_class_is_searched_second(linear, found, straight):
+    better = CLASSES[1] if straight else CLASSES[2]
+    faked = Faked(linear, found, noises([better, CLASSES[3]]))
+    result = faked.chosen(straight=straight)
+    assert faked.searched == [CLASSES[0], better]
+    assert f"F_Z {better[0].name} and F_X {better[1].name}" in result.status.notes[-1]
+    assert len(result.history) == 2
+
+
+def test_a_class_that_does_better_when_expressed_is_searched_too(linear, found):
+    faked = Faked(linear, found, noises([CLASSES[3]]))
+    result = faked.chosen()
+    assert faked.searched == [CLASSES[0], CLASSES[2], CLASSES[3]]
+    assert "F_Z mlp and F_X mlp" in result.status.notes[-1]
+
+
+def test_a_search_that_was_cut_short_is_the_last(linear, found):
+    first = Faked(linear, found, noises([CLASSES[3]]), unfinished=[CLASSES[0]])
+    assert not first.chosen().status.converged
+    assert first.searched == [CLASSES[0]]
+    second = Faked(linear, found, noises([CLASSES[3]]), unfinished=[CLASSES[2]])
+    second.chosen()
+    assert second.searched == [CLASSES[0], CLASSES[2]]
+    assert not second.expressed
+
+
+@pytest.mark.parametrize(
+    ("setting", "bent"), [("a", False), ("b", False), ("e", True), ("f", True)]
+)
+def test_bends_are_seen_where_mechanisms_are_not_linear(setting, bent):
+    problem = paper_problem(setting, "16-3", seed=0, n_samples=4000)
+    scm = fit_search(problem.train, 3).scm
+    assert is_bent(scm, problem.train, problem.validation) == bent
+
+
+@pytest.mark.parametrize(("setting", "straight"), [("f", True), ("e", False)])
+def test_factors_seem_straight_where_variables_are_functions_of_one_direction(setting, straight):
+    problem = paper_problem(setting, "16-3", seed=1, n_samples=4000)
+    scm = fit_search(problem.train, 3).scm
+    made = Problem.of(problem.train, 3, (AFFINE, AFFINE))
+    assert has_straight_factors(made, problem.scm if problem.scm else scm) == straight
+    assert np.isfinite(scm.noise_scale.numpy()).all()
