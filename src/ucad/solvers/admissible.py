@@ -69,7 +69,7 @@ class Admissible:
         if self.prior is None:
             return ~barred
         if self.is_labelled:
-            return ~barred & self._may_be_child
+            return ~barred & self._may_be_child & ~(parents & ~self._may_be_parent).any(axis=0)
         fits = ~boolean_product((~self._may_be_parent).T, parents)
         return ~barred & boolean_product(self._may_be_child, fits)
 
@@ -81,7 +81,7 @@ class Admissible:
         if self.prior is None:
             return ~barred
         if self.is_labelled:
-            return ~barred & self._may_be_parent
+            return ~barred & self._may_be_parent & ~(children & ~self._may_be_child).any(axis=0)
         fits = ~boolean_product((~self._may_be_child).T, children)
         return ~barred & boolean_product(self._may_be_parent, fits)
 
@@ -90,7 +90,7 @@ class Admissible:
         used = Q.any(axis=0) & R.any(axis=0)
         if (R[:, used] & ~self.children_for(Q)[:, used]).any():
             return False
-        if self.is_labelled and not self._has_required(Q, R):
+        if self.is_labelled and not self._obeys(Q, R):
             return False
         return topological_levels(boolean_product(R.T, Q)) is not None
 
@@ -98,8 +98,11 @@ class Admissible:
         """The same for factors that are in the prior's order."""
         return replace(self, is_labelled=self.prior is not None)
 
-    def _has_required(self, Q: VariablesByFactors, R: VariablesByFactors) -> bool:
+    def _obeys(self, Q: VariablesByFactors, R: VariablesByFactors) -> bool:
+        """Whether labelled factors have all edges that the prior requires and none it forbids."""
         assert self.prior is not None
+        if (Q & ~self._may_be_parent).any() or (R & ~self._may_be_child).any():
+            return False
         parent, child = self.prior.required_parent, self.prior.required_child
         missing = parent is not None and bool((parent & ~Q).any())
         return not (missing or (child is not None and bool((child & ~R).any())))

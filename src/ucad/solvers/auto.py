@@ -87,7 +87,7 @@ def is_bent(scm: FactorSCM, train: InterventionalData, validation: Interventiona
     below = transitive_closure(np.asarray(scm.graph.variable_adjacency))
     nats[below | np.eye(n, dtype=bool)] = 0.0
     A = np.asarray(scm.graph.variable_adjacency)
-    for j in np.argsort(-nats.max(axis=1), kind="stable"):
+    for j in np.argsort(-nats.max(axis=1), kind="stable").tolist():
         strongest = np.argsort(-nats[j], kind="stable")[:N_STRONGEST]
         inputs = np.union1d(np.flatnonzero(A[:, j]), strongest[nats[j, strongest] > 0])
         if len(inputs) and _is_curved(j, inputs, residuals, (train, validation)):
@@ -98,7 +98,7 @@ def is_bent(scm: FactorSCM, train: InterventionalData, validation: Interventiona
 def _is_curved(
     j: int,
     inputs: Int[np.ndarray, " some"],
-    residuals: Sequence[Float[np.ndarray, "samples variables"]],
+    residuals: Sequence[Float[np.ndarray, "_ variables"]],
     parts: tuple[InterventionalData, InterventionalData],
 ) -> bool:
     rows = [np.flatnonzero(~part.is_intervened[:, j]) for part in parts]
@@ -108,7 +108,7 @@ def _is_curved(
         return False
     h = fitted(curves(u[0]), e[0], curves(u[1]))[1]
     straight = fitted(u[0], e[0], u[1])[1]
-    return leftover(e[1] - straight, h - straight, parts[0].n_variables).is_found
+    return bool(leftover(e[1] - straight, h - straight, parts[0].n_variables).is_found)
 
 
 def has_straight_factors(problem: Problem, scm: FactorSCM) -> bool:

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -56,6 +56,7 @@ class Help(NamedTuple):
     device: str = "cpu"
 
 
+@runtime_checkable
 class Solver(Protocol):
     """From a problem to a fitted model."""
 

@@ -8,7 +8,7 @@ from the first to the second.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, Self, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -63,18 +63,20 @@ class Mechanism(Protocol):
         ...
 
 
+@runtime_checkable
 class StackedMechanism(Mechanism, Protocol):
     """A mechanism made of a family's functions, closed under affine changes of units."""
 
-    def after(self, outer: AffineMap) -> Self:
+    def after(self, outer: AffineMap) -> StackedMechanism:
         """Scale · F(v) + shift."""
         ...
 
-    def before(self, inner: AffineMap) -> Self:
+    def before(self, inner: AffineMap) -> StackedMechanism:
         """F(scale · v + shift)."""
         ...
 
 
+@runtime_checkable
 class Function(Protocol):
     """A function f(u) of some of the variables, u = x[:, parents], with weights to be fitted."""
 
@@ -125,6 +127,7 @@ class Function(Protocol):
         ...
 
 
+@runtime_checkable
 class Family(Protocol):
     """A family of functions: how one starts, and what many of them are together."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -28,6 +28,7 @@ class NormalEquations(NamedTuple):
     slope: Float[np.ndarray, " weights"]
 
 
+@runtime_checkable
 class Objective(Protocol, Generic[State]):
     """What is minimised over a flat vector of weights."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ucad.solvers.problem import Problem
 from ucad.solvers.search.model import Edit, Model, changed_factors, edited, polish
@@ -22,6 +22,7 @@ N_ROUGH = 2
 """Rounds of joint fitting before a trial is judged."""
 
 
+@runtime_checkable
 class Move(Protocol):
     """A way to change a model; moves differ in what they propose, in nothing else."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -154,9 +154,9 @@ def _fit_variable(
     return fitted, float(np.mean((regression.target - fitted.values(z))[free] ** 2))
 
 
-def refit(problem: Problem, model: Model, some: Iterable[int], effort: Effort) -> Model:
+def refit(problem: Problem, model: Model, some: Int[np.ndarray, " some"], effort: Effort) -> Model:
     """The model with some variables fitted to the factors again, and its score."""
-    return fit_variables(problem, model.factors, model.R, effort, model, list(some))
+    return fit_variables(problem, model.factors, model.R, effort, model, some.tolist())
 
 
 def relabelled(model: Model, order: Int[np.ndarray, " factors"]) -> Model:

@@ -35,19 +35,16 @@ class ChangeEdges:
     def propose(self, problem: Problem, model: Model, only: Collection[int]) -> Iterator[Edit]:
         """Edits of the given factors: all useful parents, the strong ones alone, more children."""
         for k in only:
-            children = np.flatnonzero(model.R[:, k])
-            if len(children) and len(model.factors[k].parents):
-                yield from _other_parents(problem, model, k, children)
+            if model.R[:, k].any() and len(model.factors[k].parents):
+                yield from _other_parents(problem, model, k)
                 yield from _more_children(problem, model, k)
 
 
-def _other_parents(
-    problem: Problem, model: Model, k: int, children: Int[np.ndarray, " some"]
-) -> Iterator[Edit]:
+def _other_parents(problem: Problem, model: Model, k: int) -> Iterator[Edit]:
     data, old = problem.data, model.factors[k]
     said = target_from_children(problem, model, k)
     fitter = problem.fitter(problem.factor_family)
-    allowed = _possible_parents(problem, model, children)
+    allowed = _possible_parents(problem, model, k)
     fitted = fit_with_selection(data, old.parents, said, allowed, fitter, old)
     price = permutation_price(data.x, fitted, said, problem.floor)
     strong = fitted.parents[price > STRONG * problem.penalty]
@@ -66,11 +63,8 @@ def _more_children(problem: Problem, model: Model, k: int) -> Iterator[Edit]:
         yield Edit(R, {k: model.factors[k]})
 
 
-def _possible_parents(
-    problem: Problem, model: Model, children: Int[np.ndarray, " some"]
-) -> Int[np.ndarray, " variables"]:
+def _possible_parents(problem: Problem, model: Model, k: int) -> Int[np.ndarray, " variables"]:
     """The variables that no child of a factor precedes."""
-    is_child = np.isin(np.arange(len(model.variables)), children)
     below = transitive_closure(boolean_product(model.Q, model.R.T))
-    possible = problem.admissible.parents_for(is_child[:, None])[:, 0]
-    return np.flatnonzero(possible & ~below[children].any(axis=0))
+    possible = problem.admissible.parents_for(model.R)[:, k]
+    return np.flatnonzero(possible & ~below[model.R[:, k]].any(axis=0))

@@ -1,0 +1,115 @@
+"""Which variables a function should look at."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ucad.data import InterventionalData
+from ucad.scm.families import AFFINE, NETWORK
+from ucad.solvers.regression.fitting import ROUGH, Fitter, Regression
+from ucad.solvers.regression.parent_selection import (
+    causal_odds,
+    fit_with_selection,
+    interventional_gains,
+    permutation_price,
+    score_test,
+)
+
+NET = Fitter(family=NETWORK, effort=ROUGH, floor=1e-3, penalty=15.0)
+
+
+def everything(y):
+    return Regression(y, np.ones(len(y)))
+
+
+@pytest.fixture(scope="module")
+def product():
+    """y = x0 + x0 · x1 with noise: x1 acts through x0 alone. x2 has nothing to do with it."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1000, 3))
+    y = x[:, 0] + x[:, 0] * x[:, 1] + 0.5 * rng.standard_normal(1000)
+    return InterventionalData.from_arrays(x), y
+
+
+@pytest.fixture(scope="module")
+def siblings():
+    """x0 → x1 and x0 → y, both with noise, x1 and x0 set from outside in some samples."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1500, 3))
+    z = np.tanh(x[:, 0])
+    x[:, 1] = z + 0.05 * rng.standard_normal(1500)
+    clamped = np.zeros(x.shape, dtype=bool)
+    clamped[:200, 1] = clamped[200:400, 0] = True
+    x[:200, 1] = rng.standard_normal(200)
+    y = z + 0.3 * rng.standard_normal(1500)
+    return InterventionalData.from_arrays(x, clamped), y
+
+
+def test_the_score_test_finds_what_acts_through_another_and_nothing_else(product):
+    data, y = product
+    alone = NET.fit(data.x, np.array([0]), everything(y))
+    gains = score_test(data.x, alone, everything(y), np.arange(3), NET)
+    assert gains[0] == 0
+    assert gains[1] > 100
+    assert gains[2] < NET.penalty
+
+
+def test_an_additive_score_test_overlooks_it(product):
+    data, y = product
+    line = replace(NET, family=AFFINE)
+    alone = line.fit(data.x, np.array([0]), everything(y))
+    assert score_test(data.x, alone, everything(y), np.arange(3), line)[1] < NET.penalty
+
+
+def test_overlooked_parents_are_added_and_useless_ones_dropped(product):
+    data, y = product
+    found = fit_with_selection(data, np.array([0]), everything(y), np.arange(3), NET)
+    assert found.parents.tolist() == [0, 1]
+    dear = replace(NET, penalty=60.0)  # sixteen weights of x2 fit noise worth some 20 nats
+    fewer = fit_with_selection(data, np.arange(3), everything(y), np.arange(3), dear)
+    assert fewer.parents.tolist() == [0, 1]
+    barred = fit_with_selection(data, np.array([0]), everything(y), np.array([0, 2]), NET)
+    assert barred.parents.tolist() == [0]
+
+
+def test_the_price_of_a_parent_is_high_if_it_matters(product):
+    data, y = product
+    fitted = NET.fit(data.x, np.arange(3), everything(y))
+    price = permutation_price(data.x, fitted, everything(y), NET.floor)
+    assert price[:2].min() > 10 * NET.penalty
+    assert price[2] < 0.1 * price[:2].min()
+
+
+def test_a_cause_goes_on_predicting_where_it_is_clamped_and_a_sibling_does_not(siblings):
+    data, y = siblings
+    both = NET.fit(data.x, np.array([0, 1, 2]), everything(y))
+    sibling = NET.fit(data.x, np.array([1]), everything(y))
+    cause = NET.fit(data.x, np.array([0]), everything(y))
+    assert causal_odds(data, sibling, everything(y))[0] < -10
+    assert causal_odds(data, cause, everything(y))[0] > 10
+    assert causal_odds(data, both, everything(y))[2] == 0  # never acted on
+
+
+def test_a_sibling_that_predicts_best_of_all_is_no_parent(siblings):
+    data, y = siblings
+    fitted = fit_with_selection(data, np.array([0, 1]), everything(y), np.arange(3), NET)
+    assert fitted.parents.tolist() == [0]
+    untouched = InterventionalData.from_arrays(data.x[400:])
+    taken_in = fit_with_selection(
+        untouched, np.array([1]), everything(y[400:]), np.array([1, 2]), NET
+    )
+    assert taken_in.parents.tolist() == [1]  # nothing shows it without interventions
+
+
+def test_regimes_of_a_cause_show_it_and_constant_ones_show_nothing(product):
+    data, y = product
+    clamped = np.zeros(data.x.shape, dtype=bool)
+    clamped[:300, 1], clamped[300:600, 2] = True, True
+    alone = NET.fit(data.x, np.array([0]), everything(y))
+    gains = interventional_gains(data.x, alone, everything(y), clamped)
+    assert gains[1] > 6
+    assert gains[2] < 6
+    constant = data.x.copy()
+    constant[:300, 1] = 1.0
+    assert interventional_gains(constant, alone, everything(y), clamped)[1] == 0
