@@ -24,7 +24,7 @@ from ucad.data import InterventionalData
 from ucad.errors import UcadError
 from ucad.graph import FactorGraph
 from ucad.metrics import mean_correlation
-from ucad.simulate import SETTINGS, Problem, paper_problem
+from ucad.simulate import Problem, paper_problem
 from ucad.simulate.worlds import WORLDS, Violation, WorldProblem, world_problem
 
 __all__ = ["CASES", "Case", "judged", "main", "run_case", "table"]
@@ -57,7 +57,7 @@ class Case:
         world: a name of `WORLDS`, or None.
         setting: a letter of the paper's settings, or None.
         size: of the setting.
-        classes: of F_Z and F_X, `linear` or `mlp`.
+        classes: of F_Z and F_X; `auto`, as users fit, unless the wrong one is asked for.
         wrong_class: whether the truth is of another class.
     """
 
@@ -65,7 +65,7 @@ class Case:
     world: str | None = None
     setting: str | None = None
     size: str = "16-3"
-    classes: tuple[str, str] = ("linear", "linear")
+    classes: tuple[str, str] = ("auto", "auto")
     wrong_class: bool = False
 
     def problem(self, seed: int) -> WorldProblem | Problem:
@@ -77,20 +77,13 @@ class Case:
 
 
 def _cases() -> Iterator[Case]:
+    linear = ("linear", "linear")
     for letter in "abcdefg":
-        chosen = SETTINGS[letter]
-        kinds = (chosen.linear_factors, chosen.linear_variables)
-        classes = tuple("linear" if linear else "mlp" for linear in kinds)
-        yield Case(f"setting {letter}", setting=letter, classes=(classes[0], classes[1]))
+        yield Case(f"setting {letter}", setting=letter)
         if letter in "efg":
-            yield Case(f"setting {letter}, fitted linear", setting=letter, wrong_class=True)
-    for name, world in WORLDS.items():
-        functions = (
-            getattr(world.settings, "factor_function", "linear"),
-            getattr(world.settings, "variable_function", "linear"),
-        )
-        classes = tuple("linear" if function == "linear" else "mlp" for function in functions)
-        yield Case(name, world=name, classes=(classes[0], classes[1]))
+            name = f"setting {letter}, fitted linear"
+            yield Case(name, setting=letter, classes=linear, wrong_class=True)
+    yield from (Case(name, world=name) for name in WORLDS)
 
 
 CASES = {case.name: case for case in _cases()}

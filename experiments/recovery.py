@@ -23,13 +23,25 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", default=list("abcdefg"), choices=SETTINGS)
     parser.add_argument("--sizes", nargs="+", default=["16-3", "64-6"])
     parser.add_argument("--seeds", default="1000:1010", help="first:last, the last left out")
+    parser.add_argument("--cells", nargs="+", default=None, help='instead of both: "a 16-3" …')
     parser.add_argument("--solver", default="search")
+    parser.add_argument("--mechanisms", default="true", help="true: told the class; auto")
+    parser.add_argument("--no-ceiling", action="store_true", help="do not fit the true graph")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("-o", "--table", type=Path, default=Path("results/recovery.jsonl"))
     options = parser.parse_args(namespace=argparse.Namespace(on="local", address=None))
     first, last = (int(part) for part in options.seeds.split(":"))
     cells = [Cell(setting, size) for setting in options.settings for size in options.sizes]
-    tasks = tasks_of(cells, [options.solver], range(first, last), metrics="fast")
+    if options.cells is not None:
+        cells = [Cell(*cell.split()) for cell in options.cells]
+    tasks = tasks_of(
+        cells,
+        [options.solver],
+        range(first, last),
+        metrics="fast",
+        mechanisms=options.mechanisms,
+        ceiling=not options.no_ceiling,
+    )
     report = run(tasks, options, costs(), None)
     rows = [row for row in report.rows if row["error"] is None]
     print(summary_table(rows, paper_results()).markdown())

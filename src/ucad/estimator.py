@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 __all__ = ["UCAD", "load"]
 
 _LEAST_VALIDATION_SAMPLES = 20
+"""Held-out samples below which all samples serve as both parts."""
+
 _UNSEEN_SHARE = 0.25
 """The part of the samples not used for validation on which claims are tested, and nothing else."""
 
 _SAMPLE_SIZE = 2000
+"""Samples that travel with a model, for its report and certificate."""
 
 
 class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -44,6 +44,7 @@ NOTHING_LEFT = 1e-6
 """The share of variance below which a residual is rounding: noiseless models are not refuted."""
 
 MIN_TEST_ROWS = 30
+"""Test samples below which a studentised mean is not nearly normal."""
 
 
 class Level(IntEnum):

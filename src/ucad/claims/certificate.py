@@ -15,6 +15,8 @@ from ucad.errors import FormatError, InvalidInputError, did_you_mean
 __all__ = ["ASSUMED", "CLAIMABLE", "WIDTH", "Certificate", "Permission"]
 
 WIDTH = 88
+"""Characters per line of the printed certificate: it fits a terminal of 100."""
+
 SCHEMA_VERSION = 2
 """Of the JSON form; 1 had no tests on unseen samples."""
 

@@ -20,6 +20,7 @@ MAX_SMALLEST_SHARE = 0.05
 """A test that only sees larger shares than this cannot call a model adequate."""
 
 N_PLANTS = 40
+"""Planted effects per share: 36 of 40 found has a standard error of 5 %."""
 
 
 def smallest_share_seen(adequacy: Adequacy, seed: int) -> float | None:

@@ -33,6 +33,7 @@ MIN_ROWS_TO_REFUTE = 40
 """Standard errors from fewer samples are too uncertain to contradict an edge."""
 
 MAX_EDGES_LISTED = 200
+"""Edges written out in the details; the others are counted."""
 
 
 class Rests(IntEnum):

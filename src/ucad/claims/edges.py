@@ -26,10 +26,15 @@ MAX_CHILDREN, MAX_CHILDREN_IF_LARGE = 12, 4
 """Edges into a factor are judged by so many of its children, the most correlated ones."""
 
 DEGREES_OF_FREEDOM = 4
+"""Of the Student-t density by which residuals are judged: tails as heavy as those of real
+measurements, at little cost for normal ones."""
+
 MEDIAN_OF_NORMAL = 0.6745
 """The median of |u| for u ~ N(0, 1), by which a median becomes a standard deviation."""
 
 N_RANDOM_FEATURES = 20
+"""Random tanh features of the smoothers: half of those of the adequacy tests, for speed."""
+
 MAX_FIT_ROWS, MAX_FIT_ROWS_IF_LARGE = 6000, 2000
 
 

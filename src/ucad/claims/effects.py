@@ -22,7 +22,11 @@ MIN_POWER = 1e-6
 
 MAX_BASELINE_ROWS, MAX_BASELINE_ROWS_IF_LARGE = 4000, 500
 MAX_ACTED_ROWS = 2000
+"""Samples of one regime that are looked at: a mean of 2,000 is known to 2 %."""
+
 MIN_ACTED_ROWS = 10
+"""Samples of a regime for a contrast: a mean of ten is known to a third of a standard deviation."""
+
 
 Vector = Float[np.ndarray, " edges"]
 

@@ -17,7 +17,10 @@ HALF = 0.5
 """The part of what the factors explain that must not go unnoticed."""
 
 MAX_FINDINGS_LISTED = 50
+"""Findings written out in the details; the others are counted."""
+
 MAX_SOURCES_LISTED = 3
+"""Columns named per finding: the strongest ones."""
 
 
 def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.linear_side import could_be_the_other
 from ucad.claims.weights import MIN_WEIGHT, Weights
 
 __all__ = ["MechanismClass", "kept_classes", "simplest_classes", "values"]
@@ -111,7 +112,11 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
     discrete = [int(i) for i in parents if weights.is_discrete[i]]
     by_parents = scm.factor_mechanism.is_affine and len(parents) >= 2 and not discrete
     by_children = scm.variable_mechanism.is_affine and len(children) >= 2 and not discrete
-    if by_parents or (by_children and not own_children & shape):
+    both = scm.factor_mechanism.is_affine and scm.variable_mechanism.is_affine
+    is_tested = by_parents or (by_children and not own_children & shape)
+    if is_tested and not both and could_be_the_other(weights.samples, k):
+        return {"known": ONE_TO_ONE, "because": "its one curve may lie on either side of it"}
+    if is_tested:
         side = "it is linear in its parents" if by_parents else "its children are linear in it"
         return {"known": SCALE, "because": f"{side}, which was tested, and has an out-anchor"}
     return {"known": ONE_TO_ONE, "because": _why_not_scale(weights, k, discrete, shape)}

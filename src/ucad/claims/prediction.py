@@ -30,13 +30,20 @@ LOOSE = 100
 """A bound so many times the error is of no use."""
 
 ROUNDING = 1e-8
+"""Differences below this are rounding in double precision after several matrix products."""
+
 MAX_SOLVED_ENTRIES = 400_000
 """Samples × variables that Δ̂ is measured on; every regime is solved level by level, so of large
 models few regimes are. Exactness holds by construction and is tried on a tenth of it."""
 
 MAX_ROWS_PER_REGIME = 200
+"""Samples solved per regime: an error is known to 10 % then."""
+
 MAX_INTERVENTIONS = 20
+"""Interventions on which exactness is tried; it holds by construction."""
+
 N_CONTEXTS = 30
+"""Draws of the noise per intervention for exactness."""
 
 
 def held_out_fit(samples: TestSamples) -> Claim:

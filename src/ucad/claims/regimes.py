@@ -15,8 +15,14 @@ from ucad.claims.samples import Rows, TestSamples
 __all__ = ["held_out_regimes"]
 
 MIN_REGIMES = 8
+"""Regimes that it takes: two in each of four groups."""
+
 MIN_ROWS = 20
+"""Samples that a regime must have."""
+
 N_GROUPS = 4
+"""Groups of regimes that are left out in turn."""
+
 MAX_ROWS = 100
 """Regimes that it takes, samples of each, groups that are left out in turn, samples looked at."""
 

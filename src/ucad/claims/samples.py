@@ -31,11 +31,15 @@ TEST_SHARE = 0.25
 """The share of samples that test where nothing was held back."""
 
 MAX_ROWS = 20_000
+"""Samples that tests look at in each part, at most."""
+
 MAX_ENTRIES = 3_000_000
 """The most samples, and samples × variables, that tests look at in each part: they bound the time.
 With them a model of 1,000 variables is certified in a few seconds."""
 
 MIN_ROWS = 2000
+"""Samples that tests look at in each part however many variables there are."""
+
 MAX_VARIABLES_IN_FULL = 128
 """Of larger models only the most doubtful variables, edges and regimes are tested."""
 

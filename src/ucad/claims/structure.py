@@ -21,6 +21,8 @@ COLLINEAR = 0.99
 """The share of a factor's variance above which the other factors make it redundant."""
 
 MAX_VARIABLES_FOR_RANK = 64
+"""Variables up to which the Boolean rank is computed."""
+
 MAX_RECTANGLES_FOR_RANK = 2000
 """Sizes up to which the Boolean rank is computed: it is NP-complete."""
 

@@ -22,6 +22,8 @@ SIGNIFICANT = 4.0
 """Standard errors above which the effect of acting on something counts as seen."""
 
 MIN_ACTED_ROWS = 20
+"""Samples of a regime for its effect to be looked at."""
+
 MAX_CANDIDATES = 30
 """How many possible causes of each finding are looked at."""
 

@@ -23,7 +23,11 @@ MAX_ROWS_FOR_VALUES = 2000
 """How many samples are looked at for repeated values."""
 
 MAX_DISTINCT = 10
+"""Values up to which a variable is discrete."""
+
 MAX_DISTINCT_SHARE = 0.05
+"""Distinct values per sample below which a variable is discrete."""
+
 MAX_MODE_SHARE = 0.2
 """A variable is discrete if it has at most 10 values, or fewer values than 5 % of its samples, or
 one value in more than 20 % of them: a count, a switch, a rectified or zero-inflated reading."""

@@ -36,6 +36,7 @@ app = App(
         "Add --debug to any command to see where an error comes from."
     ),
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
 app.command(demo)
 app.command(fit)

@@ -40,6 +40,8 @@ SOLVERS = ("search", AUTO, "gradient", "gradient-paper")
 """Those that solve the paper's problems; the others are for dense layers."""
 
 COLLINEAR = 0.99
+"""Correlation above which two true factors cannot be told apart."""
+
 ACYCLICITY_TOLERANCE = 1e-6
 """The paper reports h − 1e-6, so an exact DAG has −1e-6."""
 VALUES_ONLY = EvaluationSettings(

@@ -59,7 +59,7 @@ class Effort:
     n_samples: int
 
 
-ROUGH = Effort(n_steps=40, tolerance=1e-3, n_samples=2000)
+ROUGH = Effort(n_steps=40, tolerance=1e-3, n_samples=3000)
 """For candidates and trials: a tenth of the samples-times-steps of a thorough fit."""
 
 THOROUGH = Effort(n_steps=100, tolerance=1e-4, n_samples=8000)

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data import InterventionalData
-from ucad.scm.families import Function
+from ucad.scm.families import Family, Function
 from ucad.solvers.regression.fitting import Fitter, Regression
 
 __all__ = [
@@ -163,23 +163,25 @@ def interventional_gains(
     function: Function,
     regression: Regression,
     is_intervened: WhichIntervened,
+    family: Family,
 ) -> Float[np.ndarray, " variables"]:
     """The score test of every variable, over the samples that clamp it alone.
 
     A sibling of the target predicts it, but not where the sibling is set from outside; a parent
     does, even one that only acts through another: to first order by the weights it would have, to
-    second order by those of its square. Both are reduced to their leading directions, each at a
-    price of two nats.
+    second order by products of its square with functions of the others. Both are reduced to their
+    leading directions, each at a price of two nats.
     """
     gains = np.zeros(x.shape[1])
     residual = regression.target - function.values(x)
+    others = family.features(x[:, function.parents]).reshape(len(x), -1)
     for i in np.setdiff1d(np.arange(x.shape[1]), function.parents):
         rows = np.flatnonzero(is_intervened[:, i] & (regression.weights > 0))
         if len(rows) < MIN_ROWS or np.ptp(x[rows, i]) == 0:
             continue
         here, own = x[rows], x[rows, i]
-        growth = function.growth(here)
-        design = np.hstack([_leading(growth(own)), _leading(growth(own**2 - 1))])
+        second = others[rows] * (own**2 - 1)[:, None]
+        design = np.hstack([_leading(function.growth(here)(own)), _leading(second)])
         y = residual[rows] - residual[rows].mean()
         y = np.clip(y, -WINSOR * y.std(), WINSOR * y.std())
         design = design - design.mean(axis=0)

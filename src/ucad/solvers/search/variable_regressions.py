@@ -155,7 +155,9 @@ class VariableRegressions:
         """The function with a parent that screening missed because it acts through others."""
         if self.problem.has_linear_factors:
             return
-        gains = interventional_gains(self.data.x, fitted, regression, self.data.is_intervened)
+        gains = interventional_gains(
+            self.data.x, fitted, regression, self.data.is_intervened, self.fitter.family
+        )
         gains[~self.problem.admissible.may_precede[:, j]] = 0.0
         best = int(np.argmax(gains))
         if gains[best] > HIDDEN_EVIDENCE:

@@ -1,0 +1,128 @@
+"""Pages made from tracked rows: `python -m experiments.pages` writes `docs/results.md`."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import ablation, claims, screens
+from experiments.cells import CELLS, Cell, paper_results
+
+__all__ = ["main", "results_page"]
+
+ROOT = Path(__file__).parents[1]
+ROWS = ROOT / "docs" / "results"
+OLD_COMMIT = "cb27c22"
+"""The last commit with the earlier search."""
+
+Row = Mapping[str, Any]
+
+
+def rows_in(name: str) -> list[dict[str, Any]]:
+    """The rows of a tracked file; none if there is no such file."""
+    path = ROWS / name
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def recovery_table(old: Iterable[Row], new: Iterable[Row], auto: Iterable[Row]) -> str:
+    """One line per cell: both versions on the same graphs, and the default settings."""
+    every = [_by_cell(rows) for rows in (old, new, auto)]
+    lines = [
+        "| cell | graphs | paper | old: MCC (RDC), exact | new: MCC (RDC), exact | change of MCC "
+        "(RDC) | CPU s, old → new (largest) | class not told: graphs, MCC (RDC), CPU s |",
+        "|---" * 8 + "|",
+    ]
+    for cell in (*CELLS, Cell("h", "16-3")):
+        before, after, default = (rows.get(cell, {}) for rows in every)
+        same = sorted(set(before) & set(after))
+        if not same:
+            continue
+        a, b = [before[s] for s in same], [after[s] for s in same]
+        c = [default[s] for s in sorted(default)]
+        change = _mean(b, "mcc_pearson") - _mean(a, "mcc_pearson")
+        change_rdc = _mean(b, "mcc_rdc") - _mean(a, "mcc_rdc")
+        lines.append(
+            f"| {cell} | {len(same)} | {_paper(cell)} | {_short(a)} | {_short(b)} "
+            f"| {change:+.4f} ({change_rdc:+.4f}) "
+            f"| {_seconds(a).mean():.1f} → {_seconds(b).mean():.1f} ({_seconds(b).max():.0f}) "
+            f"| {_default(c)} |"
+        )
+    return "\n".join(lines)
+
+
+def _by_cell(rows: Iterable[Row]) -> dict[Cell, dict[int, Row]]:
+    cells: dict[Cell, dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        task = row.get("task", {})
+        if row.get("error") is None and "setting" in task:
+            cells[Cell(task["setting"], task["size"])][task["seed"]] = row
+    return cells
+
+
+def _mean(rows: Iterable[Row], name: str) -> float:
+    return float(np.mean([row["result"][name] for row in rows]))
+
+
+def _seconds(rows: Iterable[Row]) -> np.ndarray:
+    return np.array([row["about"]["fit_cpu_seconds"] for row in rows])
+
+
+def _short(rows: list[Row]) -> str:
+    exact = sum(bool(row["result"]["exact"]) for row in rows)
+    return f"{_mean(rows, 'mcc_pearson'):.4f} ({_mean(rows, 'mcc_rdc'):.4f}), {exact}"
+
+
+def _default(rows: list[Row]) -> str:
+    if not rows:
+        return "–"
+    return (
+        f"{len(rows)}, {_mean(rows, 'mcc_pearson'):.4f} ({_mean(rows, 'mcc_rdc'):.4f}), "
+        f"{_seconds(rows).mean():.1f}"
+    )
+
+
+def _paper(cell: Cell) -> str:
+    found: Any = paper_results()
+    for name in (cell.setting, cell.size, "mcc_pearson"):
+        found = found.get(name, {}) if isinstance(found, Mapping) else {}
+    value = found.get("mean") if isinstance(found, Mapping) else found
+    return f"{value:.2f}" if isinstance(value, int | float) else "–"
+
+
+def commits(rows: Iterable[Row]) -> str:
+    """The commits that made some rows."""
+    found = {str(row["about"].get("commit")) for row in rows if "about" in row}
+    return ", ".join(sorted(found)) or "unknown"
+
+
+def results_page() -> str:
+    """The page, from whatever rows are there."""
+    old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
+    screen, moves, claimed = (
+        rows_in(f"{name}.jsonl") for name in ("screens", "ablation", "claims")
+    )
+    text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
+    return text.format(
+        old_commit=OLD_COMMIT,
+        screens_commit=commits(screen),
+        ablation_commit=commits(moves),
+        recovery=recovery_table(old, new, auto),
+        screens=screens.table(screen),
+        ablation=ablation.table(moves),
+        claims=claims.table(claimed) if claimed else "Not run.",
+    )
+
+
+def main() -> None:
+    """Writes the page."""
+    (ROOT / "docs" / "results.md").write_text(results_page(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
