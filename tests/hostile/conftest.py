@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import ucad
+from ucad.claims import certify
 from ucad.files import write_text
 from ucad.metrics import evaluate
 from ucad.report import ReportContent, write_report
 from ucad.runs import Run, save_run
-from ucad.scm import certify
 from ucad.solvers import FitStatus
 
 

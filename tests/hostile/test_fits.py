@@ -8,11 +8,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
-from ucad.solvers.choose import SolverName
 
 import ucad
 from ucad.errors import UcadError
-from ucad.solvers import gradient
+from ucad.solvers import SOLVERS, gradient
+from ucad.solvers.gradient import solver as gradient_solver
 
 EPOCHS = 12
 """Of training; the preset of the paper takes minutes for a handful of numbers."""
@@ -32,9 +32,11 @@ def _short_training(monkeypatch):
             n_seeds=1,
             epochs=EPOCHS,
         )
-        return replace(config, training=training, restarts=replace(config.restarts, rounds=0))
+        return replace(
+            config, training=training, replace_factor=replace(config.replace_factor, rounds=0)
+        )
 
-    monkeypatch.setattr(gradient, "preset", short)
+    monkeypatch.setattr(gradient_solver, "preset", short)
 
 
 @st.composite
@@ -79,7 +81,7 @@ def check_fit(problem, solver: str) -> None:
     assert model.certificate_ is not None
 
 
-@pytest.mark.parametrize("solver", [str(name) for name in SolverName])
+@pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=2, phases=[Phase.generate])
 @given(problem=problems())
 def test_a_small_random_problem_is_fitted_or_refused(solver, problem):
@@ -88,7 +90,7 @@ def test_a_small_random_problem_is_fitted_or_refused(solver, problem):
 
 @pytest.mark.hostile_full
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("solver", [str(name) for name in SolverName])
+@pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=45, phases=[Phase.generate])
 @given(problem=problems())
 def test_many_small_random_problems_are_fitted_or_refused(solver, problem):
