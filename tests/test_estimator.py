@@ -139,7 +139,7 @@ def test_layers_given_to_the_estimator_are_kept(problem):
         ({"solver": "serach"}, "Did you mean 'search'"),
         ({"factor_mechanism": "cubic"}, "auto, linear, mlp"),
         ({"validation_share": 1.0}, "at least 0 and below 1"),
-        ({"layers": [0, 1]}, "one entry a variable"),
+        ({"layers": [0, 1]}, "one entry per variable"),
     ],
 )
 def test_wrong_parameters_are_refused_before_any_work(problem, settings, message):

@@ -5,12 +5,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ucad.solvers.choose import SolveSettings, solve
 
 from ucad.claims import certify
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.metrics import mean_correlation
+from ucad.solvers import SolveSettings, solve
 from ucad.solvers.layered import BottleneckConfig, fit_bottleneck
 
 CONFIG = BottleneckConfig(epochs=25, batch_size=256, hidden=24)

@@ -1,0 +1,46 @@
+"""The stages of one search."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.solvers.search.two_factors import measured, problem_of
+from ucad.solvers.budget import Budget
+from ucad.solvers.search.search import Search
+
+
+@pytest.fixture(scope="module")
+def clamped():
+    rows = np.zeros((800, 8), dtype=bool)
+    rows[:100, 0] = rows[100:200, 1] = True
+    return measured(clamped=rows)
+
+
+def test_stages_are_told_in_order_and_the_score_never_falls(clamped):
+    told = []
+    run = Search(problem_of(clamped), told.append).run()
+    stages = [row["stage"] for row in run.trace]
+    assert stages[0] == "who can cause whom"
+    assert stages.index("choice of factors") < stages.index("joint fit") < stages.index("moves")
+    assert [event.done for event in told] == list(range(1, len(stages) + 1))
+    scores = [row["score"] for row in run.trace]
+    assert scores == sorted(scores)
+    assert not run.interrupted
+    assert not run.out_of_time
+    assert run.model.R[2:6].any(axis=1).all()
+
+
+def test_moves_that_are_left_out_are_not_tried(clamped):
+    names = {row["stage"] for row in Search(problem_of(clamped)).run().trace}
+    without = Search(problem_of(clamped), leave_out=("other edges",)).run()
+    assert "other edges" in names
+    assert "other edges" not in {row["stage"] for row in without.trace}
+
+
+def test_out_of_time_before_it_begins_there_is_an_empty_model(clamped):
+    late = replace(problem_of(clamped), budget=Budget(1e-9))
+    run = Search(late).run()
+    assert run.out_of_time
+    assert not run.model.Q.any()
+    assert np.isfinite(run.model.score)
