@@ -20,7 +20,7 @@ from ucad.solvers.layered import solver as layered_solver
 from ucad.solvers.registry import SOLVERS, families_asked_for, solver_named
 
 EACH = pytest.mark.parametrize("name", SOLVERS)
-EPOCHS = 6
+EPOCHS = 2
 """Of training; the claims here are not about how well it goes."""
 
 
@@ -51,11 +51,11 @@ def _short_training():
     patch.undo()
 
 
-def layered_data(seed=0, n_samples=200):
+def layered_data(seed=0, n_samples=120):
     """Two layers of three, a factor between them, inputs clamped in some samples."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n_samples, 6))
-    x[:, 3:] = np.maximum(x[:, [0]] + 0.5 * x[:, [1]], -0.5) + 0.2 * x[:, 3:]
+    x[:, 3:] = x[:, [0]] + 0.5 * x[:, [1]] + 0.2 * x[:, 3:]
     clamped = np.zeros(x.shape, dtype=bool)
     clamped[: n_samples // 5, 0] = clamped[n_samples // 5 : n_samples // 3, 1] = True
     layers = np.array([0, 0, 0, 1, 1, 1])
@@ -65,7 +65,7 @@ def layered_data(seed=0, n_samples=200):
 def dense_data():
     """Rectified units that are dense functions of the layer before: every solver has work to do."""
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((200, 3))
+    x = rng.standard_normal((100, 3))
     y = np.maximum(0, x @ rng.standard_normal((3, 3)) + 0.2)
     return InterventionalData.from_arrays(np.c_[x, y], layer_of=[0] * 3 + [1] * 3).standardised()
 
@@ -94,18 +94,18 @@ def test_a_solver_returns_a_finite_model_of_a_dag_and_the_same_one_again(name, n
     check(one, data, n_factors)
     assert one.scm.graph.respects_layers(data.layer_of)
     assert one.validation_nll == other.validation_nll
+    assert "budget" not in one.status.reason
     assert torch.equal(one.scm.state_map(data.x), other.scm.state_map(data.x))
 
 
 @EACH
 def test_a_budget_that_ends_gives_a_model_and_says_so(name):
     data = dense_data()
-    short, long = (fitted(name, data, 2, max_seconds=seconds) for seconds in (1e-6, 1e6))
+    short = fitted(name, data, 2, max_seconds=1e-6)
     check(short, data, 2)
     assert not short.status.converged
     assert short.status.reason == "The budget of 1e-06 s ended."
     assert "max_seconds" in str(short.status)
-    assert "budget" not in long.status.reason
 
 
 @EACH
