@@ -8,7 +8,8 @@ from ucad.graph import topological_levels, transitive_closure
 from ucad.scm.families import AFFINE, NETWORK, SPLINE
 from ucad.simulate import paper_problem
 from ucad.simulate.worlds import screen_problem
-from ucad.solvers.search.evidence import POWER, WEAK, _slope, interventional_evidence
+from ucad.solvers.search.evidence import WEAK, interventional_evidence
+from ucad.solvers.search.regime_tests import POWER, slope_nats
 
 
 def true_ancestors(problem):
@@ -52,7 +53,7 @@ def test_a_slope_on_a_knock_down_would_have_been_wrong():
     false = 0
     for v in np.flatnonzero(problem.graph.R.any(axis=1)):
         rows = data.is_intervened[:, v]
-        nats = _slope(data.x[rows, v], data.x[rows], ~data.is_intervened[rows], AFFINE)
+        nats = slope_nats(data.x[rows, v], data.x[rows], ~data.is_intervened[rows], AFFINE)
         nats[v] = 0.0
         false += int(((nats > 10) & ~true[v]).sum())
     assert false > 10
@@ -64,7 +65,8 @@ def test_a_slope_on_a_constant_clamp_shows_nothing_and_the_contrast_does():
     v = int(np.flatnonzero(problem.graph.Q[:, 0])[0])
     effects = true_ancestors(problem)[v]
     rows = data.is_intervened[:, v]
-    assert (_slope(data.x[rows, v], data.x[rows], ~data.is_intervened[rows], AFFINE) < 1e-3).all()
+    slope = slope_nats(data.x[rows, v], data.x[rows], ~data.is_intervened[rows], AFFINE)
+    assert (slope < 1e-3).all()
     assert (interventional_evidence(data, AFFINE).nats[v, effects] > 10).any()
 
 
@@ -130,7 +132,7 @@ def test_residuals_of_known_ancestors_show_weak_causes():
     x = np.column_stack([strong, weak, 3 * strong + 0.4 * weak])
     data = InterventionalData.from_arrays(x, clamped)
     rows = clamped[:, 1]
-    once = _slope(x[rows, 1], x[rows], ~clamped[rows], AFFINE)
+    once = slope_nats(x[rows, 1], x[rows], ~clamped[rows], AFFINE)
     assert once[2] < 10
     assert interventional_evidence(data, AFFINE).ancestors[1, 2]
 

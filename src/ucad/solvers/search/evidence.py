@@ -1,68 +1,32 @@
-"""What interventions show: which variables change when one of them is acted on.
-
-For a variable v that was acted on there are two kinds of evidence that it is an ancestor of j.
-The *contrast* compares x_j in the samples in which v alone is acted on with reference samples in
-which nothing is: it works for every kind of intervention. The *slope* regresses x_j on x_v where v
-is set to varying values: it has more power, and is valid only if v no longer listens to its own
-causes there. Both are log-likelihood ratios in nats.
-"""
+"""Who is an ancestor of whom, for all that interventions show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
 from ucad.graph import transitive_closure
 from ucad.scm.families import Family
+from ucad.solvers.search.regime_tests import RegimeTests
 
 __all__ = ["Evidence", "interventional_evidence"]
-
-MIN_ALONE = 10
-"""Samples in which a variable alone is acted on, for a contrast: a mean of ten is known to a third
-of a standard deviation."""
-
-MIN_REFERENCE = 50
-"""Samples in which nothing is acted on, to serve as reference; else those in which v is free."""
-
-MIN_ROWS = 50
-"""Samples with a varying clamp after which a pair counts as tested."""
 
 BEYOND_NULL = 4.0
 """Nats beyond log n² for an ancestor. Under no effect 2T is χ²₁, so n² pairs have about
 exp(−4) / 4 false ones among them, some 0.005."""
 
-POWER = 15.0
-"""Nats an effect must be expected to show before its absence counts: T then misses a line of
-3 nats with probability 1e-3, (√6 + 3.09)² / 2."""
-
 WEAK = 3.0
 """Nats above which a tested pair stays open: P(χ²₁ > 6) is 0.014."""
-
-PREFERRED = 3.0
-"""Nats beyond log n by which 'v still listens to its causes' must fit some variable better. Where
-v is really clamped that happens by chance in about 2 % of the regimes, and costs power only."""
-
-CONSTANT = 1e-3
-"""Share of a variable's variance below which a clamp counts as one value."""
-
-MOVED = 0.5
-"""Standard deviations by which a regime must move the mean of its target for the contrast alone to
-decide: then a line through the reference has the power of a slope, and is not confounded."""
 
 N_ROUNDS = 3
 """How often the tests are repeated on what known ancestors leave unexplained."""
 
 N_PRODUCTS = 4
 """Known ancestors whose products with a residual are tested as well."""
-
-PRICE_PER_FUNCTION = 2.0
-"""Nats for every further function of x_v that a slope may use."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +61,7 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
     causes j. The maximum over rounds is kept. O(N^c n) in all, for N^c pairs of a sample and a
     target.
     """
-    tests = _Tests(data, family)
+    tests = RegimeTests(data, family)
     enough = BEYOND_NULL + 2 * float(np.log(data.n_variables))
     nats = np.zeros((data.n_variables, data.n_variables))
     rest, free = tests.at_rest(data.x), ~data.is_intervened
@@ -117,248 +81,8 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
     )
 
 
-class _Sums(NamedTuple):
-    """Count, sums and sums of squares of some columns."""
-
-    n: int
-    total: Float[np.ndarray, " columns"]
-    square: Float[np.ndarray, " columns"]
-
-
-class _Regime(NamedTuple):
-    """What was done to one variable, and which samples show it.
-
-    `rows` act on it, `alone` on nothing else; `reference` samples are what `alone` are compared
-    with, if there are enough of both (`has_contrast`).
-    """
-
-    rows: Int[np.ndarray, " rows"]
-    alone: Int[np.ndarray, " some"]
-    reference: Int[np.ndarray, " others"]
-    has_contrast: bool
-    is_constant: bool
-    is_moved: bool
-
-
-@dataclass(frozen=True, eq=False)
-class _Tests:
-    data: InterventionalData
-    family: Family
-
-    @cached_property
-    def targets(self) -> Int[np.ndarray, " targets"]:
-        """The variables that some regime acts on."""
-        return np.flatnonzero(self.data.is_intervened.any(axis=0))
-
-    @cached_property
-    def n_acted_on(self) -> Int[np.ndarray, " samples"]:
-        return self.data.is_intervened.sum(axis=1)
-
-    @cached_property
-    def still_listens(self) -> Bool[np.ndarray, " variables"]:
-        """Whether x_v in its regimes is rather a soft reading of its causes than set from outside.
-
-        If v causes j linearly, x_j in the regime of v lies on a line through the reference mean of
-        both, x_j − x̄_j = β (x_v − x̄_v). If both only have a cause in common, the line goes through
-        the regime's own mean of x_v. Where the regime has moved x_v, the two can be told apart.
-        """
-        listens = np.zeros(self.data.n_variables, dtype=bool)
-        enough = PREFERRED + np.log(self.data.n_variables)
-        rest = self.at_rest(self.data.x)
-        for v, regime in self.regimes.items():
-            if not regime.has_contrast or regime.is_constant:
-                continue
-            x_v, here = self.data.x[regime.alone, v], self.data.x[regime.alone]
-            around = rest if regime.reference is self.untouched else self._rest(regime, self.data.x)
-            through_reference = _line(x_v - self.data.x[regime.reference, v].mean(), here, around)
-            against = _line(x_v - x_v.mean(), here, around) - through_reference
-            against[v] = 0.0
-            listens[v] = bool((against > enough).any())
-        return listens
-
-    def at_rest(self, effect: Float[np.ndarray, "samples columns"]) -> _Sums:
-        """Count, sums and sums of squares of some columns where nothing is acted on."""
-        return _sums(effect[self.untouched])
-
-    def _rest(self, regime: _Regime, effect: Float[np.ndarray, "samples columns"]) -> _Sums:
-        return _sums(effect[regime.reference])
-
-    @cached_property
-    def untouched(self) -> Int[np.ndarray, " rows"]:
-        """The samples in which nothing is acted on."""
-        return np.flatnonzero(self.n_acted_on == 0)
-
-    @cached_property
-    def regimes(self) -> dict[int, _Regime]:
-        """What was done to every variable that was acted on."""
-        return {int(v): self._regime(int(v)) for v in self.targets}
-
-    def _regime(self, v: int) -> _Regime:
-        acted_on = self.data.is_intervened[:, v]
-        alone = np.flatnonzero(acted_on & (self.n_acted_on == 1))
-        reference = self.untouched
-        if len(reference) < MIN_REFERENCE:
-            reference = np.flatnonzero(~acted_on)
-        x_v, at_rest = self.data.x[:, v], self.data.x[reference, v]
-        has_contrast = len(alone) >= MIN_ALONE and len(reference) > 0
-        moved = has_contrast and abs(x_v[alone].mean() - at_rest.mean()) > MOVED * at_rest.std()
-        return _Regime(
-            rows=np.flatnonzero(acted_on),
-            alone=alone,
-            reference=reference,
-            has_contrast=has_contrast,
-            is_constant=bool(x_v[acted_on].var() < CONSTANT),
-            is_moved=bool(moved),
-        )
-
-    def nats(
-        self,
-        v: int,
-        effect: Float[np.ndarray, "samples columns"],
-        free: Bool[np.ndarray, "samples columns"],
-        rest: _Sums,
-    ) -> Float[np.ndarray, " columns"]:
-        """The evidence that v changes some columns: the larger of contrast and slope."""
-        regime = self.regimes[v]
-        found = np.zeros(effect.shape[1])
-        if regime.has_contrast:
-            found = self._contrast(v, regime, effect, rest)
-            found[~free[regime.alone].all(axis=0)] = 0.0
-        says_all = self.family.is_affine and regime.is_moved
-        if regime.is_constant or self.still_listens[v] or says_all:
-            return found
-        rows = regime.rows
-        slope = _slope(self.data.x[rows, v], effect[rows], free[rows], self.family)
-        return np.maximum(found, slope)
-
-    def _contrast(
-        self,
-        v: int,
-        regime: _Regime,
-        effect: Float[np.ndarray, "samples columns"],
-        rest: _Sums,
-    ) -> Float[np.ndarray, " columns"]:
-        here = effect[regime.alone]
-        if not self.family.is_affine:
-            both = np.concatenate([here, effect[regime.reference]])
-            return _mean_and_spread(_ranks(both, np.ones(both.shape, dtype=bool)), len(here))
-        around = rest if regime.reference is self.untouched else self._rest(regime, effect)
-        nats = _line(self._change(v, regime), here, around)
-        if regime.is_moved and not regime.is_constant:
-            x_v = self.data.x[regime.alone, v]
-            nats[_line(x_v - x_v.mean(), here, around) > nats] = 0.0
-        return nats
-
-    def _change(self, v: int, regime: _Regime) -> Float[np.ndarray, " rows"]:
-        """How far x_v is from its reference mean; on average, where it still listens."""
-        change = self.data.x[regime.alone, v] - self.data.x[regime.reference, v].mean()
-        return np.full_like(change, change.mean()) if self.still_listens[v] else change
-
-    def is_tested(self) -> BooleanMatrix:
-        """Which pairs had the power to show an effect worth an edge.
-
-        Expected are Σ f² · slope² / (2 var x_j) nats, f the change of x_v and the slope of x_j on
-        x_v that of the reference samples. Where v takes varying values from outside, enough
-        samples are power, too, unless the reference samples show an effect that is too weak to be
-        seen there: a slope may be 0 and the effect not.
-        """
-        data, n = self.data, self.data.n_variables
-        tested = np.zeros((n, n), dtype=bool)
-        free = (~data.is_intervened).astype(np.float32)
-        for v, regime in self.regimes.items():
-            if regime.has_contrast:
-                expected, association = self._expected(v, regime)
-                tested[v] = expected >= POWER
-            if not (regime.is_constant or self.still_listens[v]):
-                enough = (data.is_intervened[:, v] @ free) >= MIN_ROWS
-                if regime.has_contrast:
-                    enough &= ~((expected < POWER) & (association > POWER))
-                tested[v] |= enough
-        return tested
-
-    def _expected(
-        self, v: int, regime: _Regime
-    ) -> tuple[Float[np.ndarray, " variables"], Float[np.ndarray, " variables"]]:
-        """Nats that the regime of v should show, and those of the reference itself."""
-        at_rest = self.data.x[regime.reference]
-        at_rest = at_rest - at_rest.mean(axis=0)
-        own = max(float((at_rest[:, v] ** 2).sum()), 1e-12)
-        slope = at_rest.T @ at_rest[:, v] / own
-        per_square = slope**2 / (2 * np.maximum(at_rest.var(axis=0), 1e-12))
-        change = self._change(v, regime)
-        return float(change @ change) * per_square, own * per_square
-
-
-def _sums(columns: Float[np.ndarray, "rows columns"]) -> _Sums:
-    return _Sums(len(columns), columns.sum(axis=0), (columns**2).sum(axis=0))
-
-
-def _line(
-    change: Float[np.ndarray, " rows"], here: Float[np.ndarray, "rows columns"], rest: _Sums
-) -> Float[np.ndarray, " columns"]:
-    """Nats of a regression of x_j on f = 1[v acted on] · (x_v − x̄_v), with the reference samples.
-
-    A constant clamp makes it a test of means, a varying one a slope through the reference mean.
-    """
-    n = len(here) + rest.n
-    mean, middle = (here.sum(axis=0) + rest.total) / n, change.sum() / n
-    yy = (here**2).sum(axis=0) + rest.square - n * mean**2
-    ff = change @ change - n * middle**2
-    fy = change @ here - n * middle * mean
-    share = fy**2 / np.maximum(ff * yy, 1e-300)
-    nats: Float[np.ndarray, " columns"] = -n / 2 * np.log1p(-np.clip(share, 0.0, 1 - 1e-12))
-    return nats
-
-
-def _mean_and_spread(
-    effect: Float[np.ndarray, "both columns"], n_first: int
-) -> Float[np.ndarray, " columns"]:
-    """Nats by which two normal laws, of the first rows and of the others, beat a common one.
-
-    Two parameters more: at a price of one nat beyond that of a mean alone.
-    """
-    parts = (effect, effect[:n_first], effect[n_first:])
-    each = [len(part) / 2 * np.log(np.maximum(part.var(axis=0), 1e-12)) for part in parts]
-    nats: Float[np.ndarray, " columns"] = np.maximum(each[0] - each[1] - each[2] - 1.0, 0.0)
-    return nats
-
-
-def _slope(
-    cause: Float[np.ndarray, " rows"],
-    effect: Float[np.ndarray, "rows columns"],
-    free: Bool[np.ndarray, "rows columns"],
-    family: Family,
-) -> Float[np.ndarray, " columns"]:
-    """Nats by which functions of one variable predict others, each over its free samples."""
-    nats = np.zeros(effect.shape[1])
-    count = np.maximum(free.sum(axis=0), 1)
-    y = effect if family.is_affine else _ranks(effect, free)
-    y = np.where(free, y - np.where(free, y, 0.0).sum(axis=0) / count, 0.0)
-    total = np.maximum((y**2).sum(axis=0), 1e-12)
-    features = family.features(cause[:, None])[:, 0]
-    for width in sorted({1, features.shape[1]}):
-        design = np.concatenate([features[:, :width], np.ones((len(cause), 1))], axis=1)
-        pairs = (design[:, :, None] * design[:, None, :]).reshape(-1, (width + 1) ** 2)
-        gram = (free.astype(np.float64).T @ pairs).reshape(-1, width + 1, width + 1)
-        gram += 1e-6 * count[:, None, None] * np.eye(width + 1)
-        to = (design.T @ y).T[:, :, None]
-        explained = (to * (np.linalg.inv(gram) @ to)).sum(axis=(1, 2))
-        share = np.clip(explained / total, 0.0, 1 - 1e-12)
-        price = PRICE_PER_FUNCTION * (width - 1)
-        nats = np.maximum(nats, -count / 2 * np.log1p(-share) - price)
-    return nats
-
-
-def _ranks(
-    values: Float[np.ndarray, "rows columns"], free: Bool[np.ndarray, "rows columns"]
-) -> Float[np.ndarray, "rows columns"]:
-    """Ranks among the free samples: products have heavy tails that pass for dependence."""
-    order = np.argsort(np.where(free, values, np.inf), axis=0, kind="stable")
-    return np.argsort(order, axis=0, kind="stable").astype(np.float64)
-
-
 def _on_residuals(
-    tests: _Tests, ancestors: BooleanMatrix
+    tests: RegimeTests, ancestors: BooleanMatrix
 ) -> Float[np.ndarray, "variables variables"]:
     """The tests on residuals; variables v that leave j the same known ancestors share one."""
     data = tests.data
