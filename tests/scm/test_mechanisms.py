@@ -39,7 +39,7 @@ def test_affine_maps_fold_into_the_weights(linear):
 def test_a_network_is_evaluated_in_blocks_of_bounded_memory(monkeypatch):
     mechanism, inputs = make(linear=False), torch.randn(50, 3, dtype=torch.float64)
     whole = mechanism(inputs)
-    monkeypatch.setattr("ucad.scm.mechanisms._BLOCK_ELEMENTS", 16 * 16 * 7)
+    monkeypatch.setattr("ucad.scm.families.network._BLOCK_ELEMENTS", 16 * 16 * 7)
     torch.testing.assert_close(mechanism(inputs), whole)
 
 

@@ -71,7 +71,7 @@ def test_tensors_that_do_not_fit_are_refused(folder):
     ("changes", "message"),
     [
         ({"schema_version": None}, "'schema_version' must be a whole number"),
-        ({"factor_mechanism": "pickle"}, "one of linear, mlp. Got 'pickle'"),
+        ({"factor_mechanism": "pickle"}, "one of linear, mlp, spline. Got 'pickle'"),
         ({"factor_names": ["a"]}, "no consistent model"),
     ],
 )
