@@ -23,12 +23,15 @@ class Admissible:
     Attributes:
         ancestors: entry [i, j] says that variable i is known to be an ancestor of j.
         layer_of: the layer of every variable, or None; causes lie in earlier layers.
+        order: a place for every variable that causes must precede, or None. Without noise and
+            interventions an order found by a blurred score binds: no later score can tell.
         prior: edges known to be there or not, or None.
         is_labelled: whether the factors asked about are those of the prior, in its order.
     """
 
     ancestors: BooleanMatrix
     layer_of: LayerOf | None = None
+    order: LayerOf | None = None
     prior: PriorKnowledge | None = None
     is_labelled: bool = False
 
@@ -36,7 +39,7 @@ class Admissible:
     def of(cls, data: InterventionalData, prior: PriorKnowledge | None = None) -> Admissible:
         """What layers and prior knowledge say, before any data are looked at."""
         n = data.n_variables
-        made = cls(np.zeros((n, n), dtype=bool), data.layer_of, prior)
+        made = cls(np.zeros((n, n), dtype=bool), data.layer_of, prior=prior)
         return made.with_ancestors(made.ancestors)
 
     def with_ancestors(self, ancestors: BooleanMatrix) -> Admissible:
@@ -46,13 +49,18 @@ class Admissible:
         known = transitive_closure(required) if (both & both.T).any() else both
         return replace(self, ancestors=known)
 
+    @property
+    def position(self) -> LayerOf | None:
+        """The layers, or the order, if there are any."""
+        return self.order if self.layer_of is None else self.layer_of
+
     @cached_property
     def may_precede(self) -> BooleanMatrix:
         """Entry [i, j] says that i may be a low-level parent of j."""
         n = len(self.ancestors)
         possible: BooleanMatrix = ~self.ancestors.T & ~np.eye(n, dtype=bool)
-        if self.layer_of is not None:
-            possible &= self.layer_of[:, None] < self.layer_of[None, :]
+        if self.position is not None:
+            possible &= self.position[:, None] < self.position[None, :]
         if self.prior is not None:
             possible &= boolean_product(self._may_be_parent, self._may_be_child.T)
         return possible

@@ -225,7 +225,7 @@ class Candidates:
         """Variables that no factor from k on makes, and that may cause every child of k."""
         is_child = made[:, order[k]]
         possible = self.problem.admissible.parents_for(is_child[:, None])[:, 0]
-        if self.problem.admissible.layer_of is None:
+        if self.problem.admissible.position is None:
             possible &= ~made[:, list(order[k:])].any(axis=1)
             if not self.problem.is_linear:
                 proposed = np.logical_or.reduce(self.causes.proposals)

@@ -75,7 +75,10 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
     by_interventions = _likely(data, open_pairs, problem.floor)
     if not problem.is_linear and not noisy:
         return problem, Causes((by_interventions,), never, evidence, noisy)
-    proposals = [_by_order(problem, noisy)]
+    by_order, position = _by_order(problem, noisy)
+    if evidence is None and not noisy:
+        problem = replace(problem, admissible=replace(problem.admissible, order=position))
+    proposals = [by_order]
     if evidence is not None:
         proposals.insert(1 if problem.is_linear else 0, by_interventions)
     if evidence is not None and not problem.is_linear:
@@ -84,8 +87,8 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
     return problem, Causes(tuple(proposals), never, evidence, noisy)
 
 
-def _by_order(problem: Problem, noisy: bool) -> BooleanMatrix:
-    """Who precedes whom in the order of variables with the highest score.
+def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndarray, " variables"]]:
+    """Who precedes whom in the order of variables with the highest score, and that order.
 
     With noise, leaves are peeled off and the order is bettered among the members of blankets;
     without, the score is blurred, which gives deterministic relations a direction.
@@ -102,7 +105,7 @@ def _by_order(problem: Problem, noisy: bool) -> BooleanMatrix:
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
     position = search_order(book, problem.admissible.ancestors, problem, start)
-    return possible & (position[:, None] < position[None, :])
+    return possible & (position[:, None] < position[None, :]), position
 
 
 def parent_sets(

@@ -46,7 +46,7 @@ class Choice:
         book: the scores of variables given functions of the candidates' values.
         parents: the variables each candidate looks at.
         barred: variables that cannot be children of a candidate, whatever the order.
-        rank: the latest layer among a candidate's parents, or None if there are no layers.
+        rank: the latest layer (or place in a binding order) among a candidate's parents, or None.
         budget: how long it may take.
     """
 
@@ -141,8 +141,8 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     moments = local_moments(flat, data.x, data.is_intervened, everything, problem.floor)
     parents = _parents(functions, data.n_variables)
     rank = None
-    if known.layer_of is not None:
-        rank = np.where(parents, known.layer_of[:, None], -1).max(axis=0)
+    if known.position is not None:
+        rank = np.where(parents, known.position[:, None], -1).max(axis=0)
     return Choice(
         functions=tuple(functions),
         values=values,
