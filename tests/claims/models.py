@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from ucad.claims import certify
+from ucad.claims.samples import TestSamples
 from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism
@@ -30,6 +32,28 @@ def linear_scm(Q, R, *, noise=0.4, weight=0.8):
 
 
 SCM = linear_scm(Q, R)
+SMALL = linear_scm([[1], [1], [0], [0], [0]], [[0], [0], [1], [1], [0]])
+"""X1, X2 → Z1 → X3, X4, and X5 on its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A mechanism that is no affine map, with one formula per target."""
+
+    formulas: tuple[Callable[[torch.Tensor], torch.Tensor], ...]
+    mask: np.ndarray
+    is_affine: bool = False
+
+    def __call__(self, inputs, targets=slice(None)):
+        chosen = torch.arange(len(self.formulas))[targets].tolist()
+        columns = [self.formulas[t](inputs) + 0 * inputs[:, 0] for t in chosen]
+        return torch.stack(columns, dim=1) if columns else inputs[:, :0]
+
+    def lipschitz(self):
+        return torch.full((len(self.formulas),), torch.inf)
+
+    def uses(self):
+        return torch.tensor(self.mask).double()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +102,27 @@ def certificate(scm, system, *, n_samples=N, seed=0, **options):
     return certify(scm, parts.train, held_out=parts.validation, **options)
 
 
+def samples_of(scm, system, *, n_samples=N, seed=0, held_out=True):
+    """What the tests look at: samples of a system under a model."""
+    data = system.draw(n_samples, seed)
+    if not held_out:
+        return TestSamples.of(scm, data, None, seed)
+    parts = data.split(0.75, 0.25, seed=seed)
+    return TestSamples.of(scm, parts.train, parts.validation, seed)
+
+
+def observed(scm, x):
+    """Samples without interventions, as they are."""
+    data = InterventionalData(
+        x,
+        np.zeros(x.shape, dtype=bool),
+        np.zeros(len(x), dtype=np.int64),
+        scm.graph.variable_names,
+        is_part=True,
+    )
+    return TestSamples.of(scm, data, None, 0)
+
+
 def refitted(scm, data):
     """The model with linear F_X, fitted by least squares where each variable is free."""
     z = scm.state_map(data.x).numpy()
@@ -93,9 +138,9 @@ def refitted(scm, data):
     return replace(scm, variable_mechanism=F_X, noise_scale=torch.from_numpy(noise))
 
 
-def direct_edge(cause, effect, strength=0.6):
+def direct_edge(cause, effect, strength=0.6, n_variables=8):
     """An effect of one variable on another that goes through no factor."""
-    direct = np.zeros((len(Q), len(Q)))
+    direct = np.zeros((n_variables, n_variables))
     direct[cause, effect] = strength
     return direct
 

@@ -113,7 +113,7 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
     by_parents = scm.factor_mechanism.is_affine and len(parents) >= 2 and not discrete
     by_children = scm.variable_mechanism.is_affine and len(children) >= 2 and not discrete
     both = scm.factor_mechanism.is_affine and scm.variable_mechanism.is_affine
-    is_tested = by_parents or (by_children and not own_children & shape)
+    is_tested = (by_parents or by_children) and not own_children & shape
     if is_tested and not both and could_be_the_other(weights.samples, k):
         return {"known": ONE_TO_ONE, "because": "its one curve may lie on either side of it"}
     if is_tested:

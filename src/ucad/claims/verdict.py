@@ -78,6 +78,8 @@ def _graph(
     if guesses:
         text = f"The solver could not decide: {listed(guesses, most=3)}."
         doubts.append((Answer.PARTLY, text))
+    answer = worst(answer for answer, _ in doubts)
+    doubts.sort(key=lambda doubt: doubt[0] is not answer)  # the verdict quotes the first ones
     conditions = [text for _, text in doubts]
     if left.answer is Answer.YES:
         share = left.details["smallest_share_seen"]
@@ -86,7 +88,7 @@ def _graph(
             f"Unseen samples leave nothing above {share:.0%} of a variable's variance that the "
             "tests can see.",
         )
-    return Permission("graph", worst(answer for answer, _ in doubts), tuple(conditions))
+    return Permission("graph", answer, tuple(conditions))
 
 
 def _doubts_about_samples(left: Claim, *, held_out: bool) -> list[Doubt]:
@@ -98,13 +100,17 @@ def _doubts_about_samples(left: Claim, *, held_out: bool) -> list[Doubt]:
         weak = listed(left.details["below_resolution"])
         text = f"The factors explain too little of {weak} to say what makes them."
         doubts.append((Answer.PARTLY, text))
-    if any(row["level"] == Level.SHAPE for row in left.details["findings"]):
+    if _has_another_shape(left):
         text = "F_X is of another shape than the model's: fit that first."
         doubts.append((Answer.PARTLY, text))
     if not held_out:
         text = "No samples were held back from finding the graph."
         doubts.append((Answer.PARTLY, text))
     return doubts
+
+
+def _has_another_shape(left: Claim) -> bool:
+    return any(row["level"] == Level.SHAPE for row in left.details["findings"])
 
 
 def _doubts_about_edges(found: Found) -> list[Doubt]:
@@ -168,6 +174,12 @@ def _predictions(found: Found, refuted: Sequence[str]) -> Permission:
     if found["clamps"].answer is Answer.NO:
         answers.append(Answer.NO)
         conditions.append(found["clamps"].text)
+    if _has_another_shape(found["left"]):
+        # Δ̂ less noise cannot see this: the residuals that stand for noise hold the wrong shape too
+        answers.append(Answer.PARTLY)
+        conditions.append(
+            "F_X is of another shape than the model's: effects may be too large or small."
+        )
     if refuted:
         answers.append(Answer.PARTLY)
         conditions.append("The graph is refuted: only for interventions like those in the data.")

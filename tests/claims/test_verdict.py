@@ -1,0 +1,178 @@
+"""What may be claimed follows from the answers: every doubt lowers it, and none without reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ucad.claims.answers import Answer, Claim
+from ucad.claims.certificate import CLAIMABLE
+from ucad.claims.suggestions import Suggestion
+from ucad.claims.verdict import permissions, verdict
+
+DETAILS = {
+    "left": {"smallest_share_seen": 0.05, "below_resolution": [], "findings": []},
+    "edges": {"unsupported": []},
+    "directions": {"contradicted": 0, "by_orientation_only": 0, "by_acting_on_the_effect": 0},
+    "distinct": {"explain_nothing": []},
+}
+KEYS = (
+    *("fit", "left", "clamps", "edges", "acyclic", "directions", "anchors", "unique"),
+    *("distinct", "scale", "exact", "error", "regimes"),
+)
+GOOD = {
+    key: Claim(key, f"Is {key} good?", Answer.YES, f"Text of {key}.", "-", DETAILS.get(key, {}))
+    for key in KEYS
+}
+WHATS = tuple(CLAIMABLE)
+
+
+def given(changes=None, *, held_out=True, guesses=(), **details):
+    """Permissions where some answers differ from yes, or some details from the good ones."""
+    found = dict(GOOD)
+    for key, answer in (changes or {}).items():
+        found[key] = replace(found[key], answer=answer)
+    for key, other in details.items():
+        found[key] = replace(found[key], details={**found[key].details, **other})
+    return permissions(found, held_out=held_out, guesses=guesses)
+
+
+def answers(permitted):
+    return {one.what: one.answer for one in permitted}
+
+
+def test_good_answers_permit_everything_in_the_order_to_read_it():
+    permitted = given()
+    assert tuple(one.what for one in permitted) == WHATS
+    assert all(permitted)
+    assert verdict(permitted, ()).startswith("May be claimed: which variables make")
+
+
+@pytest.mark.parametrize("key", ["fit", "left", "clamps", "acyclic"])
+def test_what_refutes_the_model_refuses_graph_directions_factors_and_values(key):
+    found = answers(given({key: Answer.NO}))
+    assert {found[what] for what in WHATS[:4]} == {Answer.NO}
+    assert found["predictions"] is (Answer.NO if key == "clamps" else Answer.PARTLY)
+    text = verdict(given({key: Answer.NO}), ())
+    assert f"may not be claimed. Is {key} good? No." in text
+
+
+def test_no_edge_of_worth_refuses_the_graph_and_some_without_worth_are_left_out():
+    assert answers(given({"edges": Answer.NO}))["graph"] is Answer.NO
+    permitted = given({"edges": Answer.PARTLY}, edges={"unsupported": ["X1 → Z1"]})
+    assert permitted[0].answer is Answer.PARTLY
+    assert "Only without the edges X1 → Z1." in permitted[0].conditions
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "answer", "reason"),
+    [
+        ({"left": Answer.UNKNOWN}, {}, Answer.UNKNOWN, "Text of left."),
+        ({}, {"left": {"below_resolution": ["X9"]}}, Answer.PARTLY, "too little of X9"),
+        ({}, {"left": {"findings": [{"level": 0}]}}, Answer.PARTLY, "another shape"),
+        ({}, {"held_out": False}, Answer.PARTLY, "No samples were held back"),
+        ({}, {"guesses": ("where X1 is",)}, Answer.PARTLY, "where X1 is"),
+        ({}, {"directions": {"contradicted": 2}}, Answer.NO, "contradict the directions"),
+        ({"directions": Answer.PARTLY}, {}, Answer.PARTLY, "directions of some edges are open"),
+        ({"unique": Answer.UNKNOWN}, {}, Answer.PARTLY, "other factors, or fewer"),
+        ({}, {"distinct": {"explain_nothing": ["Z1"]}}, Answer.PARTLY, "other factors, or fewer"),
+    ],
+)
+def test_each_doubt_lowers_the_graph_and_gives_its_reason(changes, options, answer, reason):
+    permitted = given(changes, **options)
+    assert permitted[0].answer is answer
+    assert reason in " ".join(permitted[0].conditions)
+    assert reason in verdict(permitted, ())
+
+
+def test_findings_at_other_levels_than_the_shape_are_no_doubt_about_the_shape():
+    assert given(left={"findings": [{"level": 2}]})[0].answer is Answer.YES
+
+
+def test_the_verdict_gives_the_reason_that_decided_before_lesser_ones():
+    permitted = given(
+        left={"below_resolution": ["X9"], "findings": [{"level": 0}]},
+        directions={"contradicted": 2},
+        held_out=False,
+    )
+    assert permitted[0].answer is Answer.NO
+    assert "contradict the directions" in verdict(permitted, ())
+
+
+@pytest.mark.parametrize(
+    ("rests", "answer"),
+    [("by_orientation_only", Answer.PARTLY), ("by_acting_on_the_effect", Answer.PARTLY)],
+)
+def test_directions_that_rest_on_the_model_need_a_model_that_was_tested(rests, answer):
+    assert answers(given({"left": Answer.UNKNOWN}))["directions"] is Answer.YES
+    found = answers(given({"left": Answer.UNKNOWN}, directions={rests: 3}))
+    assert found["directions"] is answer
+    assert answers(given(directions={rests: 3}))["directions"] is Answer.YES
+
+
+@pytest.mark.parametrize(
+    ("key", "answer", "factors"),
+    [
+        ("anchors", Answer.NO, Answer.PARTLY),
+        ("anchors", Answer.PARTLY, Answer.PARTLY),
+        ("unique", Answer.NO, Answer.NO),
+        ("unique", Answer.UNKNOWN, Answer.PARTLY),
+        ("distinct", Answer.NO, Answer.NO),
+        ("distinct", Answer.PARTLY, Answer.PARTLY),
+        ("directions", Answer.PARTLY, Answer.PARTLY),
+    ],
+)
+def test_factors_need_anchors_uniqueness_and_data_that_tell_them_apart(key, answer, factors):
+    found = answers(given({key: answer}))
+    assert found["factors"] is factors
+    assert found["values"] is factors
+
+
+def test_values_need_their_own_answer_and_the_factors():
+    assert answers(given({"scale": Answer.PARTLY}))["values"] is Answer.PARTLY
+    assert answers(given({"scale": Answer.PARTLY}))["factors"] is Answer.YES
+    condition = given({"unique": Answer.NO})[3].conditions
+    assert condition == ("The factors themselves may not be claimed.",)
+
+
+@pytest.mark.parametrize(
+    ("error", "regimes", "answer"),
+    [
+        (Answer.YES, Answer.UNKNOWN, Answer.YES),
+        (Answer.UNKNOWN, Answer.PARTLY, Answer.PARTLY),
+        (Answer.UNKNOWN, Answer.UNKNOWN, Answer.UNKNOWN),
+        (Answer.YES, Answer.NO, Answer.NO),
+    ],
+)
+def test_predictions_are_the_worst_of_what_was_tested(error, regimes, answer):
+    assert answers(given({"error": error, "regimes": regimes}))["predictions"] is answer
+
+
+def test_a_wrong_shape_of_f_x_leaves_predictions_in_part():
+    assert answers(given(left={"findings": [{"level": 0}]}))["predictions"] is Answer.PARTLY
+    assert answers(given(left={"findings": [{"level": 2}]}))["predictions"] is Answer.YES
+
+
+def test_the_verdict_of_a_refused_graph_hands_two_suggestions_on():
+    suggested = [Suggestion("factor", 3.0 - at, f"Text {at}. (Seen at X1.)") for at in range(3)]
+    text = verdict(given({"left": Answer.NO}), suggested)
+    assert "What this suggests: Text 0. Or: Text 1." in text
+    assert "Text 2" not in text
+    assert "Seen at" not in text
+
+
+def test_the_verdict_says_what_may_be_claimed_in_full_in_part_and_not():
+    text = verdict(given({"scale": Answer.PARTLY, "error": Answer.NO}), ())
+    assert f"In part: {CLAIMABLE['values']}." in text
+    assert f"Not: {CLAIMABLE['predictions']}." in text
+
+
+def test_the_condition_of_values_is_part_of_the_verdict():
+    assert "Text of scale." in verdict(given(), ())
+    assert "Text of scale." not in verdict(given({"scale": Answer.PARTLY}), ())
+
+
+def test_an_unknown_graph_is_said_to_be_unknown():
+    text = verdict(given({"left": Answer.UNKNOWN}), ())
+    assert text == "Whether the graph may be claimed is not known. Text of left."
