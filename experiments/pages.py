@@ -88,11 +88,9 @@ def _default(rows: list[Row]) -> str:
 
 
 def _paper(cell: Cell) -> str:
-    found: Any = paper_results()
-    for name in (cell.setting, cell.size, "mcc_pearson"):
-        found = found.get(name, {}) if isinstance(found, Mapping) else {}
-    value = found.get("mean") if isinstance(found, Mapping) else found
-    return f"{value:.2f}" if isinstance(value, int | float) else "–"
+    """The paper's MCC (Pearson), if it has the cell."""
+    figures = paper_results().get(cell.setting, {}).get(cell.size, {})
+    return f"{figures['mcc_pearson'][0]:.2f}" if "mcc_pearson" in figures else "–"
 
 
 def commits(rows: Iterable[Row]) -> str:
@@ -104,6 +102,7 @@ def commits(rows: Iterable[Row]) -> str:
 def results_page() -> str:
     """The page, from whatever rows are there."""
     old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
+    mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
     screen, moves, claimed = (
         rows_in(f"{name}.jsonl") for name in ("screens", "ablation", "claims")
     )
@@ -113,6 +112,7 @@ def results_page() -> str:
         screens_commit=commits(screen),
         ablation_commit=commits(moves),
         recovery=recovery_table(old, new, auto),
+        mended=recovery_table(*mended, ()),
         screens=screens.table(screen),
         ablation=ablation.table(moves),
         claims=claims.table(claimed) if claimed else "Not run.",
