@@ -22,7 +22,7 @@ def test_stages_are_told_in_order_and_the_score_never_falls(clamped):
     run = Search(problem_of(clamped), told.append).run()
     stages = [row["stage"] for row in run.trace]
     assert stages[0] == "who can cause whom"
-    assert stages.index("choice of factors") < stages.index("joint fit") < stages.index("moves")
+    assert stages.index("choice of factors") < stages.index("joint fit") < stages.index("pruning")
     assert [event.done for event in told] == list(range(1, len(stages) + 1))
     scores = [row["score"] for row in run.trace]
     assert scores == sorted(scores)
