@@ -263,6 +263,7 @@ class _Kept:
     def __init__(self, backend):
         self.backend, self.capacity = backend, backend.capacity
         self.start, self.finished = backend.start, backend.finished
+        self.cancel = backend.cancel
 
     def __enter__(self):
         return self

@@ -44,7 +44,7 @@ def test_a_sweep_writes_its_table_and_goes_on_from_it(tmp_path):
     [
         (["sweep", "none.toml", "-o", "t.jsonl"], "cannot be read"),
         (["sweep", "grid.toml", "-o", "t.jsonl", "--address", "auto"], "needs --on ray"),
-        (["sweep", "grid.toml", "-o", "t.jsonl", "--workers", "0"], "at least 1"),
+        (["sweep", "grid.toml", "-o", "t.jsonl", "--workers", "0"], "from 1 to 1024"),
         (["sweep", "grid.toml", "-o", "t.jsonl", "--on", "moon"], "local"),
     ],
 )

@@ -23,13 +23,14 @@ def test_a_changed_run_folder_is_refused_or_gives_finite_numbers(
     what = mutate(seed, folder)
     command, *options = COMMANDS[seed % len(COMMANDS)]
     said = run_soundly(command, folder, *options)
-    assert said.code in (0, 2), what
+    done = (0, 1) if command == "certify" else (0,)  # 1: not to be claimed in full
+    assert said.code in (*done, 2), what
     try:
         model = ucad.load(folder)
         z, score = model.transform(problem.test.x), model.score(problem.test.x)
     except UcadError:
         return
-    assert said.code == 0 or command in ("report", "predict"), f"{what}: {said.err}"
+    assert said.code in done or command in ("report", "predict"), f"{what}: {said.err}"
     assert np.isfinite(z).all(), what
     assert np.isfinite(score), what
     if command == "report" and said.code == 0:
@@ -46,4 +47,4 @@ def test_the_folder_that_all_others_are_made_of_is_sound(run_folder, tmp_path):
     folder = copied(run_folder, tmp_path / "run")
     for command, *options in COMMANDS:
         said = run(command, folder, *options)
-        assert said.code == 0, said
+        assert said.code == 0 or (command == "certify" and said.code == 1), said

@@ -26,7 +26,7 @@ from ucad.errors import UcadError
 
 __all__ = ["app", "main"]
 
-OK, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 2, 3, 130
+OK, NOT_IN_FULL, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
 
 app = App(
     name="ucad",
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with patient_output() as output, _said_in_lines(), _ended_like_interrupted():
         code = _code_of(words)
         output.flush()
-        if output.failure is not None and code == OK:
+        if output.failure is not None and code in (OK, NOT_IN_FULL):
             reason = getattr(output.failure, "strerror", None) or output.failure
             _say(f"the command is done, but its output could not be shown: {reason}")
             code = WRONG_USE

@@ -107,9 +107,9 @@ def test_regimes_of_a_cause_show_it_and_constant_ones_show_nothing(product):
     clamped = np.zeros(data.x.shape, dtype=bool)
     clamped[:300, 1], clamped[300:600, 2] = True, True
     alone = NET.fit(data.x, np.array([0]), everything(y))
-    gains = interventional_gains(data.x, alone, everything(y), clamped)
+    gains = interventional_gains(data.x, alone, everything(y), clamped, NETWORK)
     assert gains[1] > 6
     assert gains[2] < 6
     constant = data.x.copy()
     constant[:300, 1] = 1.0
-    assert interventional_gains(constant, alone, everything(y), clamped)[1] == 0
+    assert interventional_gains(constant, alone, everything(y), clamped, NETWORK)[1] == 0

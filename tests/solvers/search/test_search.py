@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.solvers.search.two_factors import measured, problem_of
+from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers.budget import Budget
 from ucad.solvers.search.search import Search
 
@@ -32,10 +33,16 @@ def test_stages_are_told_in_order_and_the_score_never_falls(clamped):
 
 
 def test_moves_that_are_left_out_are_not_tried(clamped):
-    names = {row["stage"] for row in Search(problem_of(clamped)).run().trace}
-    without = Search(problem_of(clamped), leave_out=("other edges",)).run()
+    curved = problem_of(clamped, (NETWORK, AFFINE))
+    names = {row["stage"] for row in Search(curved).run().trace}
+    without = Search(curved, leave_out=("other edges",)).run()
     assert "other edges" in names
     assert "other edges" not in {row["stage"] for row in without.trace}
+
+
+def test_linear_problems_do_without_moves(clamped):
+    names = {row["stage"] for row in Search(problem_of(clamped)).run().trace}
+    assert not names & {"other starts", "other edges", "separate factors", "another factor"}
 
 
 def test_out_of_time_before_it_begins_there_is_an_empty_model(clamped):
