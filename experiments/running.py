@@ -72,7 +72,9 @@ def run(
 
 def provenance() -> dict[str, Any]:
     """The command, the date, the versions and the commit that made a result."""
-    words = ["python", "-m", "experiments", *sys.argv[1:]]
+    spec = sys.modules["__main__"].__spec__
+    module = "experiments" if spec is None else spec.name.removesuffix(".__main__")
+    words = ["python", "-m", module, *sys.argv[1:]]
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=ROOT,
