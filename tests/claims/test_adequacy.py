@@ -131,7 +131,7 @@ def test_what_the_low_level_parents_explain_is_no_finding_at_level_2():
     assert adequacy.at(Level.PARENTS) == ()
 
 
-@pytest.mark.parametrize("n_samples", [450, 1500])
+@pytest.mark.parametrize("n_samples", [300, 1100])
 def test_folds_take_turns_with_few_samples(n_samples):
     for truth, is_found in ((DIRECT, True), (system(), False)):
         adequacy = findings(SMALL, truth, n_samples=n_samples)
