@@ -1,16 +1,7 @@
 import pytest
 
 from ucad.errors import InvalidInputError
-from ucad.simulate import paper_problem
-from ucad.solvers.selection import Candidate, advice_for, best_candidate, best_result
-from ucad.solvers.status import FitResult, FitStatus
-
-
-def result(nll: float, violations: dict[str, float]) -> FitResult:
-    scm = paper_problem("b", "16-3", seed=0, n_samples=200).scm
-    feasible = not violations
-    status = FitStatus(converged=True, feasible=feasible, reason="Done.", violations=violations)
-    return FitResult(scm, status, nll)
+from ucad.solvers.selection import Candidate, advice_for, best_candidate
 
 
 def test_the_feasible_run_with_the_lowest_nll_is_chosen():
@@ -39,12 +30,6 @@ def test_all_data_decide_between_equally_sparse_models_in_a_tie():
 def test_no_run_at_all_is_refused():
     with pytest.raises(InvalidInputError, match="at least one"):
         best_candidate([])
-
-
-def test_the_best_result_says_among_how_many_it_was_chosen():
-    chosen = best_result([result(0.5, {}), result(0.1, {"sparsity": 0.1}), result(0.4, {})])
-    assert chosen.validation_nll == 0.4
-    assert chosen.status.notes == ("Chosen among 3 runs, 2 of them feasible.",)
 
 
 def test_every_kind_of_violation_has_advice_and_none_has_none():

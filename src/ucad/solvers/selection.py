@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from ucad.errors import InvalidInputError
-from ucad.solvers.status import FitResult
 
-__all__ = ["Candidate", "advice_for", "best_candidate", "best_result"]
+__all__ = ["Candidate", "advice_for", "best_candidate"]
 
 
 class Candidate(NamedTuple):
@@ -55,17 +53,6 @@ def best_candidate(candidates: Sequence[Candidate], tie: float = 0.0) -> int:
         return one.n_edges, one.pooled_nll, one.validation_nll
 
     return min(tied, key=rank)
-
-
-def best_result(results: Sequence[FitResult]) -> FitResult:
-    """Returns the best of several fits of the same data, noting how many there were."""
-    chosen = best_candidate(
-        [Candidate(result.validation_nll, result.status.violations) for result in results]
-    )
-    result = results[chosen]
-    feasible = sum(one.status.feasible for one in results)
-    note = f"Chosen among {len(results)} runs, {feasible} of them feasible."
-    return replace(result, status=replace(result.status, notes=(*result.status.notes, note)))
 
 
 def advice_for(violations: Mapping[str, float]) -> tuple[str, ...]:
