@@ -1,8 +1,10 @@
-"""`find_consensus`: fits on parts of the samples, what comes back in them, and the model of that."""
+"""`find_consensus`: fits on parts of the samples, and what comes back in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ucad._types import Progress, ProgressEvent
 from ucad.claims import Certificate
@@ -16,17 +18,16 @@ from ucad.consensus.counting import (
     fit_accounts,
 )
 from ucad.consensus.matching import MAX_COMMON_ROWS
-from ucad.consensus.resampling import MIN_RUNS, plan
-from ucad.consensus.running import STAGE, RunOptions, cost_sentence, run_fits
+from ucad.consensus.resampling import MIN_RUNS, Kind, plan
+from ucad.consensus.running import STAGE, Fits, RunOptions, cost_sentence, run_fits
 from ucad.consensus.support import STABLE, Graph, Support, adequacy_of
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM
-from ucad.solvers import FitResult
+from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import SolveSettings
 
-__all__ = ["Consensus", "common_samples", "find_consensus", "summarise"]
+__all__ = ["Consensus", "common_samples", "find_consensus", "noted", "summarise", "together"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,12 +39,14 @@ class Consensus:
         scm: the model of what is stable, None if nothing is.
         fits: the models of the fits, in the order of `support.fits`.
         n_left: fits that are still to be done, since somebody interrupted.
+        note: why there is no support, or not of all fits; empty if all went well.
     """
 
     support: Support | None
     scm: FactorSCM | None
     fits: tuple[FactorSCM, ...]
     n_left: int = 0
+    note: str = ""
 
 
 def find_consensus(  # noqa: PLR0913  (the front door: everything by its own name)
@@ -79,13 +82,9 @@ def find_consensus(  # noqa: PLR0913  (the front door: everything by its own nam
         cost = cost_sentence(len(draws), result.seconds, options.n_workers)
         progress(ProgressEvent(STAGE, 0, len(draws), cost))
     fits = run_fits(data, settings, draws, options, standardise=standardise, progress=progress)
-    if len(fits.done) < MIN_RUNS:
-        if not fits.n_left:
-            raise InvalidInputError(
-                f"A consensus needs at least {MIN_RUNS} fits that end well. Got {len(fits.done)} "
-                f"of {len(draws)}; the first error: {fits.errors[0]}"
-            )
-        return Consensus(support=None, scm=None, fits=(), n_left=fits.n_left)
+    note = _note(fits, len(draws))
+    if sum(fit.draw.kind is Kind.HALF for fit in fits.done) < MIN_RUNS:
+        return Consensus(support=None, scm=None, fits=(), n_left=fits.n_left, note=note)
     counts = count(scm, fits.done, common_samples(data).x)
     graph = consensus_graph(counts, data, settings.prior)
     stable = None if graph is None else refitted(graph, scm, data, settings.seed)
@@ -95,7 +94,36 @@ def find_consensus(  # noqa: PLR0913  (the front door: everything by its own nam
         scm=stable,
         fits=tuple(fit.scm for fit in fits.done),
         n_left=fits.n_left,
+        note=note,
     )
+
+
+def together(first: InterventionalData, second: InterventionalData) -> InterventionalData:
+    """Two parts of one data set as one, the samples of the first before those of the second."""
+    if first is second:
+        return first
+    return replace(
+        first,
+        x=np.concatenate([first.x, second.x]),
+        is_intervened=np.concatenate([first.is_intervened, second.is_intervened]),
+        regime=np.concatenate([first.regime, second.regime]),
+    )
+
+
+def noted(status: FitStatus, found: Consensus) -> FitStatus:
+    """How a fit ended, with what is to be said of its consensus."""
+    if not found.n_left:
+        return replace(status, notes=(*status.notes, found.note))
+    advice = "The same call with the same checkpoint, or --resume, does the rest."
+    return replace(status, converged=False, interrupted=True, reason=found.note, advice=(advice,))
+
+
+def _note(fits: Fits, n_runs: int) -> str:
+    if fits.n_left:
+        return f"The consensus was interrupted after {n_runs - fits.n_left} of {n_runs} fits."
+    if not fits.errors:
+        return ""
+    return f"{len(fits.errors)} of {n_runs} fits failed; the first error: {fits.errors[0]}"
 
 
 def summarise(

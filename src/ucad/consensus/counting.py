@@ -67,7 +67,7 @@ class Counts:
         """In which fits each edge is; Q and B by cause and effect, R by factor and variable."""
         return np.stack([self._edges(graph, number) for number in range(len(self.fits))])
 
-    def share(self, found: Bool[np.ndarray, fits * what], *, halves: bool) -> np.ndarray | None:
+    def share(self, found: np.ndarray, *, halves: bool) -> np.ndarray | None:
         """How often, over the halves or over the fits without some regimes."""
         which = self.is_half if halves else ~self.is_half
         return found[which].mean(axis=0) if which.any() else None

@@ -48,7 +48,9 @@ def expected_worst_case(n_selected: float, n_possible: int, threshold: float) ->
     q is the mean number of edges in the graph of one half, p the number of possible ones, S_τ the
     edges with support of at least τ > ½, and L_θ those with a probability of at most θ, that of a
     random guess, to be found in a half: *noise* for a method that finds no wrong edge more often
-    than by guessing. Nothing else is assumed: neither exchangeability nor independence.
+    than by guessing. It assumes independent samples, so that what two halves without a common
+    sample select is independent, and nothing about the edges: not that they are exchangeable. A
+    wrong edge that a model's bias finds again and again is not in L_θ, and not counted.
 
     Source: Shah and Samworth, "Variable selection with error control: another look at stability
     selection" (2013), their theorem 1.

@@ -42,7 +42,8 @@ MIN_VALIDATION_SAMPLES = 20
 def store(data: InterventionalData, folder: Path) -> None:
     """Puts the data where workers find them."""
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = {"x": data.x, "is_intervened": data.is_intervened, "regime": data.regime}
+    arrays: dict[str, Any] = {"x": data.x, "is_intervened": data.is_intervened}
+    arrays["regime"] = data.regime
     if data.layer_of is not None:
         arrays["layer_of"] = data.layer_of
     names = {"variable_names": data.variable_names, "regime_names": data.regime_names}
@@ -139,7 +140,10 @@ def _stored(folder: str, fingerprint: str) -> InterventionalData:
         arrays = {name: found[name] for name in found.files}
     names = json.loads(arrays.pop("names").tobytes())
     data = InterventionalData(
-        **arrays, **{name: tuple(texts) for name, texts in names.items()}, is_part=True
+        **arrays,
+        variable_names=tuple(names["variable_names"]),
+        regime_names=tuple(names["regime_names"]),
+        is_part=True,
     )
     if data.fingerprint != fingerprint:
         raise FormatError(f"'{folder}' holds other data than those that are to be fitted.")

@@ -78,17 +78,17 @@ def match(first: Values, second: Values, level: float = MIN_LEVEL) -> Matching:
 def level_for(n_samples: int, n_first: int, n_second: int) -> float:
     """The |correlation| that partners must exceed: half the variance, and chance.
 
-        max(√½, tanh(Φ̄⁻¹(.05 / 2pairs) / √(N − 3))),   pairs = n_first · n_second
+        max(√½, tanh(Φ̄⁻¹(.05 / 4pairs) / √(N − 3))),   pairs = n_first · n_second
 
-    The second is Fisher's transformation with Bonferroni's correction; it is below the first from
-    about thirty samples on.
+    The second is Fisher's transformation with Bonferroni's correction for two sides and two
+    coefficients; it is below the first from about twenty samples on.
 
     >>> round(level_for(2000, 6, 6), 3), round(level_for(10, 6, 6), 3)
-    (0.707, 0.838)
+    (0.707, 0.857)
     """
     if n_samples <= 4 or not n_first * n_second:
         return 1.0
-    z = float(scipy.stats.norm.isf(CHANCE / (2 * n_first * n_second)))
+    z = float(scipy.stats.norm.isf(CHANCE / (4 * n_first * n_second)))
     return max(MIN_LEVEL, float(np.tanh(z / np.sqrt(n_samples - 3))))
 
 

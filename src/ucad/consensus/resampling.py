@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Draw:
         return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
 
-def check_n_runs(n_runs: int) -> None:
+def check_n_runs(n_runs: Any) -> None:
     """Refuses a number of fits that cannot be dealt out as pairs."""
     whole = isinstance(n_runs, int | np.integer) and not isinstance(n_runs, bool)
     if not whole or n_runs % 2 or not (n_runs == 0 or MIN_RUNS <= n_runs <= MAX_RUNS):

@@ -20,7 +20,7 @@ from ucad.solvers.registry import SolveSettings
 from ucad.sweep import Backend, Costs, Grid, LocalProcesses, RayCluster, ThisProcess, run_sweep
 from ucad.sweep.table import row_key
 
-__all__ = ["Fits", "RunOptions", "cost_sentence", "run_fits"]
+__all__ = ["Fits", "RunOptions", "cost_sentence", "fits_folder", "run_fits"]
 
 LOCAL, RAY = "local", "ray"
 STAGE = "consensus"
@@ -93,6 +93,11 @@ def cost_sentence(n_runs: int, seconds_of_first: float, n_workers: int | None) -
     time = f"{total:.0f} s" if total < 90 else f"{total / 60:.3g} min"
     at_a_time = f"{n_workers} at a time: about" if n_workers else "at most, on one CPU,"
     return f"{n_runs} fits of about {seconds_of_first:.2g} s, {at_a_time} {time}"
+
+
+def fits_folder(checkpoint: Path | None) -> Path | None:
+    """Where finished fits are kept, beside the checkpoint of the fit to all samples."""
+    return None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}.fits")
 
 
 def run_fits(

@@ -164,10 +164,11 @@ class Support:
             | {n: getattr(edge, n) for n in ("cause", "effect", "support", *_COMMON)}
             for edge in self.edges
         ]
-        stable = [row | {"is_stable": row["support"] >= self.threshold} for row in factors + edges]
-        return [
-            row | {"may_be_claimed": row["is_stable"] and self.may_be_claimed} for row in stable
-        ]
+        rows = factors + edges
+        for row in rows:
+            row["is_stable"] = row["support"] >= self.threshold
+            row["may_be_claimed"] = row["is_stable"] and self.may_be_claimed
+        return rows
 
     def to_csv(self) -> str:
         """The table as comma-separated text."""
@@ -209,9 +210,7 @@ class Support:
         found = parse_json(text)
         check_shape(found, _SHAPE, "this is no support of a consensus")
         if found["schema_version"] > SCHEMA_VERSION:
-            raise FormatError(
-                f"The support was written by a newer ucad: {found['schema_version']}."
-            )
+            raise FormatError("The support was written by a newer ucad. Update ucad to read it.")
         try:
             return cls(
                 factors=tuple(_made(FactorSupport, one) for one in found["factors"]),
