@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Float
 
 from ucad._types import BooleanMatrix, VariableSamples
 from ucad.consensus.consensus import common_samples
@@ -153,7 +154,8 @@ def compare(
         raise InvalidInputError(
             "A model has no samples to be compared on: its run folder holds none. Give 'data'."
         )
-    return compare_models(first.scm_, second.scm_, samples, seed=seed)
+    different = {one.fingerprint: one for one in samples}
+    return compare_models(first.scm_, second.scm_, list(different.values()), seed=seed)
 
 
 def compare_models(
@@ -204,7 +206,7 @@ def _filled(
     common: Sequence[str],
     scm: FactorSCM,
     samples: Sequence[InterventionalData],
-) -> VariableSamples:
+) -> Float[np.ndarray, "samples _"]:
     """The samples with a model's other variables at their mean, or 0 where nobody measured them."""
     names = scm.graph.variable_names
     filled = np.zeros((len(x), len(names)))
