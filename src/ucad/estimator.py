@@ -25,6 +25,7 @@ from ucad.consensus.running import RunOptions, fits_folder
 from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
@@ -80,6 +81,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         history_: what happened on the way.
         support_: how often each factor and edge came back, None without `n_runs`.
         consensus_: that, the model of what is stable, and the models of all fits.
+        columns_: which columns of X are which variables; identical ones are one variable.
 
     >>> import ucad
     >>> problem = ucad.paper_problem("a", "16-3", seed=0, n_samples=2000)
@@ -165,7 +167,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_n_runs(self.n_runs)
         options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
-        data = self._as_data(X, interventions)
+        data, self.columns_ = merge_duplicates(self._as_data(X, interventions))
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
@@ -180,12 +182,15 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint=checkpoint,
         )
         self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
-        self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
+        self.data_, self.sample_ = (
+            _about(data) | self.columns_.to_json(),
+            _sample(data, settings.seed),
+        )
         self.certificate_ = certify(
             self.scm_,
-            data,
-            held_out=unseen,
-            train=data if unseen is None else train,
+            data.complete,
+            held_out=None if unseen is None else unseen.complete,
+            train=data.complete if unseen is None else train.complete,
             notes=result.status,
             seed=settings.seed,
         )
@@ -232,13 +237,13 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return _finite(self.scm_.expected_variables(Z).cpu().numpy())
+        return self.columns_.expanded(_finite(self.scm_.expected_variables(Z).cpu().numpy()))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
         x = self._samples(X)
-        own = X.is_intervened if isinstance(X, InterventionalData) else None
-        clamped = self._clamps(x, interventions) if own is None else own
+        own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
+        clamped = own.is_left_out if own else self._clamps(x, interventions)
         return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
@@ -316,7 +321,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
-            prior=self.prior,
+            prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
@@ -349,16 +354,21 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _samples(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         if isinstance(X, InterventionalData):
-            return X.x
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+            return merged_as(X, self.graph_.variable_names).x
+        x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.columns_.merged(x)
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
             return None
-        if _is_matrix(interventions, x):
-            return np.asarray(interventions, dtype=bool)
+        if getattr(interventions, "shape", None) == (len(x), self.n_features_in_):
+            return self.columns_.merged(np.asarray(interventions, dtype=bool))
         names = self.graph_.variable_names
-        return np.array([np.isin(names, split_targets(label)) for label in _labels(interventions)])
+        targets = [
+            [find_variable(name, names) for name in split_targets(label)]
+            for label in _labels(interventions)
+        ]
+        return np.array([np.isin(names, some) for some in targets])
 
 
 def load(folder: str | Path) -> UCAD:
@@ -374,7 +384,8 @@ def load(folder: str | Path) -> UCAD:
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
     model.consensus_ = run.consensus
     model.support_ = None if run.consensus is None else run.consensus.support
-    model.n_features_in_ = run.scm.graph.n_variables
+    model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
+    model.n_features_in_ = len(model.columns_.variable)
     return model
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -102,12 +103,16 @@ def together(first: InterventionalData, second: InterventionalData) -> Intervent
     """Two parts of one data set as one, the samples of the first before those of the second."""
     if first is second:
         return first
-    return replace(
-        first,
-        x=np.concatenate([first.x, second.x]),
-        is_intervened=np.concatenate([first.is_intervened, second.is_intervened]),
-        regime=np.concatenate([first.regime, second.regime]),
-    )
+    arrays: dict[str, Any] = {}
+    for name in ("x", "is_intervened", "regime", "is_missing"):
+        parts = [getattr(part, name) for part in (first, second)]
+        if any(part is not None for part in parts):
+            parts = [
+                np.zeros(part.x.shape, dtype=bool) if one is None else one
+                for one, part in zip(parts, (first, second), strict=True)
+            ]
+            arrays[name] = np.concatenate(parts)
+    return replace(first, **arrays)
 
 
 def noted(status: FitStatus, found: Consensus) -> FitStatus:

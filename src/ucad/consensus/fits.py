@@ -30,6 +30,7 @@ FIT_PART = "ucad.consensus.fits:fit_part"
 """What does a task."""
 
 DATA = "data.npz"
+_ARRAYS = ("x", "is_intervened", "regime", "layer_of", "is_missing")
 
 VALIDATION_SHARE = 0.2
 """The part of the samples of a fit that chooses between classes of mechanisms, where more than one
@@ -42,10 +43,9 @@ MIN_VALIDATION_SAMPLES = 20
 def store(data: InterventionalData, folder: Path) -> None:
     """Puts the data where workers find them."""
     folder.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, Any] = {"x": data.x, "is_intervened": data.is_intervened}
-    arrays["regime"] = data.regime
-    if data.layer_of is not None:
-        arrays["layer_of"] = data.layer_of
+    arrays: dict[str, Any] = {
+        name: getattr(data, name) for name in _ARRAYS if getattr(data, name) is not None
+    }
     names = {"variable_names": data.variable_names, "regime_names": data.regime_names}
     text = np.frombuffer(json.dumps(names).encode(), dtype=np.uint8)
     with replacing(folder / DATA) as beside, beside.open("wb") as file:
