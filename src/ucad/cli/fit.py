@@ -46,6 +46,7 @@ def fit(
     min_mean: float | None = None,
     log_counts: bool | None = None,
     missing: Literal["error", "drop", "mean"] | None = None,
+    gene_sets: str | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
     seed: int | None = None,
@@ -106,6 +107,8 @@ def fit(
     missing
         What is done about missing values: error refuses them, drop leaves out the samples that
         have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
+    gene_sets
+        A GMT or TSV file of gene sets that factors are tested for, in the report.
     standardise
         Fit on variables of mean 0 and variance 1.
     validation_share
@@ -207,7 +210,8 @@ def fit_model(
     from ucad.cli.inspect import write_run_report
 
     try:
-        page = write_run_report(output)
+        sets = None if settings.gene_sets is None else Path(settings.gene_sets)
+        page = write_run_report(output, gene_sets=sets)
     except (OSError, UcadError) as error:
         _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
         return UNFINISHED

@@ -57,6 +57,7 @@ class FitSettings:
         min_mean: leave out variables whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ count / total).
         missing: error, drop or mean: what is done about missing values.
+        gene_sets: a file of gene sets that factors are tested for, or none.
     """
 
     factors: int = 0
@@ -79,6 +80,7 @@ class FitSettings:
     min_mean: float | None = None
     log_counts: bool = False
     missing: str = "error"
+    gene_sets: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:

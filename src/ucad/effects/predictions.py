@@ -11,15 +11,20 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ucad.data import InterventionalData
-from ucad.effects.baselines import linear_change, mean_of_others, no_change
+from ucad.effects.baselines import Regressions, mean_of_others, no_change
 from ucad.effects.measured import MeasuredChanges, measured_changes
-from ucad.effects.prior import expected_change, model_weight
+from ucad.effects.prior import (
+    evidence_share,
+    evidence_weights,
+    expected_change,
+    judges_of,
+)
 from ucad.scm import FactorSCM, hard
 
 __all__ = ["METHODS", "RegimePredictions", "predict_regimes"]
 
 METHODS = {
-    "ucad": "the model, shrunk towards the other regimes",
+    "ucad": "all evidence, weighed",
     "model": "the model alone",
     "none": "no change",
     "mean": "mean of the other regimes",
@@ -44,7 +49,8 @@ class RegimePredictions:
         factors: predicted and measured changes of the factors and the error of the latter,
             3 × regimes × factors, in standard deviations of a factor in the controls.
         is_seen: whether the model was fitted to samples of the regime.
-        weight: how far each prediction goes from what the other regimes let expect to the model's.
+        weight: how far each prediction goes from what the other regimes let expect to the regime's
+            own evidence.
         variable_names: one per variable.
         factor_names: one per factor.
     """
@@ -140,6 +146,25 @@ class RegimePredictions:
         missed = np.abs(self.predicted["ucad"] - self.changes.change)
         return float((missed <= Z_95 * self.spread)[free].mean()) if free.any() else 1.0
 
+    @property
+    def verdicts(self) -> list[str]:
+        """What the scoreboard comes to, in sentences."""
+        rows = self.scoreboard
+        held_out = [row for row in rows if row["held_out"]]
+        judged = held_out or rows
+        best = [row["regime"] for row in judged if row["beats_all"]]
+        others = [row["regime"] for row in judged if not row["beats_all"]]
+        which = "held-out regimes" if held_out else "regimes, all of which the model was fitted to"
+        told = [
+            f"The model is better than every simple prediction in {len(best)} of {len(judged)} "
+            f"{which}."
+        ]
+        if others:
+            more = f" and {len(others) - 8} more" if len(others) > 8 else ""
+            told.append(f"It is not in: {', '.join(others[:8])}{more}.")
+        share = f"{self.coverage:.0%} of the measured changes lie in the 95 % interval predicted."
+        return [*told, share]
+
     def to_json(self) -> dict[str, Any]:
         """Everything, as JSON holds it."""
         names = self.changes.names
@@ -157,10 +182,10 @@ def predict_regimes(
     """Predicts what every regime of the data changes, and compares with what it did.
 
     The model's own prediction takes the controls, sets the targets to the values that they had in
-    the regime (that is what was done), and lets the model work out the rest. Where a target feeds
-    a factor, the prediction goes from what the other regimes let expect towards the model's by the
-    weight with which that was right in the other regimes; where it feeds none, or is not measured,
-    the model has no evidence of its own and the expectation stands.
+    the regime (that is what was done), and lets the model work out the rest. Beside it stands the
+    regression of every variable on the target. How much either counts is learned from the other
+    regimes, and what they say goes towards the mean change of the other regimes as far as it is
+    small beside that; without a measured target that mean stands alone.
 
     Args:
         scm: the model, in the units of the data.
@@ -168,23 +193,21 @@ def predict_regimes(
         seen: the names of regimes that the model was fitted to.
     """
     changes = measured_changes(data)
-    count = len(changes.names)
     own, factors = _by_model(scm, data, changes)
-    reached = np.asarray((changes.targets & scm.graph.Q.any(axis=1)).any(axis=1))
+    regressions = Regressions(data, changes)
     predicted = {name: np.full(changes.change.shape, np.nan) for name in METHODS}
-    weight = np.zeros(count)
-    for row in range(count):
-        expectation = expected_change(changes, row)
-        if reached[row]:
-            weight[row] = model_weight(changes, expectation, own, reached)
-        shrunk = expectation.change + weight[row] * (own[row] - expectation.change)
-        targets = changes.targets[row]
-        predicted["ucad"][row] = np.where(targets, changes.change[row], shrunk)
-        predicted["model"][row] = own[row]
-        predicted["none"][row] = no_change(changes)
+    weight = np.zeros(len(own))
+    for row in range(len(own)):
+        linear = regressions.change(row)
+        predicted["model"][row], predicted["none"][row] = own[row], no_change(changes)
         predicted["mean"][row] = mean_of_others(changes, row)
-        if (linear := linear_change(data, changes, row)) is not None:
+        shrunk = expected_change(changes, row)
+        if linear is not None:
             predicted["linear"][row] = linear
+            weighed = _weighed(changes, regressions, own, row) @ np.stack([own[row], linear])
+            weight[row] = evidence_share(weighed, shrunk)
+            shrunk = shrunk + weight[row] * (weighed - shrunk)
+        predicted["ucad"][row] = np.where(changes.targets[row], changes.change[row], shrunk)
     return RegimePredictions(
         changes,
         predicted,
@@ -194,6 +217,16 @@ def predict_regimes(
         data.variable_names,
         scm.graph.factor_names,
     )
+
+
+def _weighed(
+    changes: MeasuredChanges, regressions: Regressions, own: np.ndarray, row: int
+) -> Float[np.ndarray, " kinds"]:
+    """How much the model and the regression count for one regime, judged by the others."""
+    judges = judges_of(changes, row)
+    linear = [regressions.change(int(one), row) for one in judges]
+    known = np.array(linear, dtype=np.float64).reshape(len(judges), own.shape[1])
+    return evidence_weights(changes, judges, np.stack([own[judges], known]))
 
 
 def _by_model(

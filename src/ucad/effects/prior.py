@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
+from scipy.optimize import nnls
 
 from ucad.effects.measured import MeasuredChanges
 
-__all__ = ["Expectation", "expected_change", "model_weight"]
+__all__ = ["evidence_share", "evidence_weights", "expected_change", "judges_of"]
 
 MAX_JUDGES = 40
-"""The most regimes, the strongest first, on which the weight of a model is judged: a
-second for 200 regimes."""
-
-MIN_REGIMES = 3
-"""Other regimes without which a model cannot be judged."""
+"""The most regimes on which evidence is judged: seconds for 200 regimes."""
 
 
-class Expectation(NamedTuple):
-    """What to expect of a regime from the others, and of each of those from the rest.
-
-    Attributes:
-        change: of the regime.
-        judges: the other regimes on which it was judged, as rows.
-        of_judges: what is expected of each of them from all regimes but itself and the one in
-            question.
-    """
-
-    change: Float[np.ndarray, " variables"]
-    judges: Int[np.ndarray, " judges"]
-    of_judges: Float[np.ndarray, "judges variables"]
-
-
-def expected_change(changes: MeasuredChanges, row: int) -> Expectation:
+def expected_change(changes: MeasuredChanges, row: int) -> Float[np.ndarray, " variables"]:
     """The change to expect of a regime of which nothing is known but the others.
 
     m = mean over s of (1 − ‖e_s‖² / ‖d_s‖²)₊ d_s, where e_s are the standard errors of the change
     d_s: each change shrunk by the share of it that is noise (James–Stein), so that regimes that do
     nothing add no noise, then the mean.
     """
+    return _shrunk_mean(changes, changes.others(row))
+
+
+def judges_of(changes: MeasuredChanges, row: int) -> Int[np.ndarray, " judges"]:
+    """The other regimes with a measured target on which evidence is judged, the strongest 40."""
     others = changes.others(row)
-    if len(others) < MIN_REGIMES:
-        return Expectation(
-            _shrunk_mean(changes, others), others[:0], np.zeros((0, changes.change.shape[1]))
-        )
+    others = others[changes.targets[others].any(axis=1)]
     strength = ((changes.change[others] / changes.error[others]) ** 2).mean(axis=1)
-    judges = others[np.sort(np.argsort(-strength, kind="stable")[:MAX_JUDGES])]
-    of_judges = [_shrunk_mean(changes, np.setdiff1d(others, [one])) for one in judges]
-    return Expectation(_shrunk_mean(changes, others), judges, np.stack(of_judges))
+    return np.sort(others[np.argsort(-strength, kind="stable")[:MAX_JUDGES]])
 
 
 def _shrunk_mean(
@@ -63,23 +43,31 @@ def _shrunk_mean(
     return np.asarray((signal[:, None] * change).sum(axis=0) / np.maximum(free.sum(axis=0), 1))
 
 
-def model_weight(
+def evidence_weights(
     changes: MeasuredChanges,
-    expectation: Expectation,
-    predicted: Float[np.ndarray, "regimes variables"],
-    reached: Bool[np.ndarray, " regimes"],
-) -> float:
-    """How far to go from what is expected to what a model predicts, w in [0, 1].
+    judges: Int[np.ndarray, " judges"],
+    evidence: Float[np.ndarray, "kinds judges variables"],
+) -> Float[np.ndarray, " kinds"]:
+    """How much each kind of evidence counts, by how well it predicted the other regimes.
 
-    w minimises Σ_s ‖d_s − (m_s + w (p_s − m_s))‖² over the other regimes s that the model speaks
-    of, in units of their standard errors: the empirical-Bayes weight of a prediction whose error is
-    judged by how it did elsewhere. Without such regimes it is 1: nothing speaks against the model.
+    γ ≥ 0 minimises Σ_s ‖d_s − Σ_i γ_i p_si‖² over the judging regimes s, in units of their standard
+    errors. Without judges the first kind, the model's own prediction, counts alone.
     """
-    chosen = reached[expectation.judges]
-    rows, expected = expectation.judges[chosen], expectation.of_judges[chosen]
-    step, rest = (
-        (values[rows] - expected) / changes.error[rows] * ~changes.targets[rows]
-        for values in (predicted, changes.change)
-    )
-    size = float((step**2).sum())
-    return 1.0 if size <= 0 else float(np.clip((step * rest).sum() / size, 0.0, 1.0))
+    if not len(judges) or not evidence.any():
+        return np.eye(len(evidence))[0]
+    free = ~changes.targets[judges]
+    errors = changes.error[judges]
+    columns = [(kind / errors)[free] for kind in evidence]
+    return np.asarray(nnls(np.stack(columns, axis=1), (changes.change[judges] / errors)[free])[0])
+
+
+def evidence_share(
+    own: Float[np.ndarray, " variables"], expected: Float[np.ndarray, " variables"]
+) -> float:
+    """How far to go from what is expected to a regime's own evidence, w = ‖p‖² / (‖p‖² + ‖m‖²).
+
+    A target that hardly changed says little about what else did: a knock-out need not show in its
+    own gene. So evidence that is small beside what interventions do on average counts little.
+    """
+    size, usual = float((own**2).sum()), float((expected**2).sum())
+    return size / (size + usual) if size + usual > 0 else 0.0

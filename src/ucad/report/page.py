@@ -15,8 +15,11 @@ from markupsafe import Markup
 
 from ucad.claims import ASSUMED, CLAIMABLE, Certificate
 from ucad.data import InterventionalData
+from ucad.effects import RegimePredictions
+from ucad.effects.predictions import METHODS
 from ucad.errors import FormatError, InvalidInputError
 from ucad.files import read_text, write_text
+from ucad.gene_sets import Enrichment
 from ucad.report.charts import HeatMap, curves, heat_map, line_chart
 from ucad.report.effects import clamp_effects
 from ucad.report.formatting import MOST_ROWS, template_environment
@@ -47,6 +50,8 @@ class ReportContent:
         history: numbers along the fit, a row an epoch or step; may have a `stage`.
         metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
         provenance: what it takes to repeat it: versions, seed, command, fingerprint.
+        regimes: predicted and measured changes of every regime, if they are to be shown.
+        enrichment: gene sets that factors are enriched in, if there were any to test.
     """
 
     title: str
@@ -58,6 +63,8 @@ class ReportContent:
     history: Sequence[Mapping[str, Any]] = ()
     metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    regimes: RegimePredictions | None = None
+    enrichment: Enrichment | None = None
 
     def __post_init__(self) -> None:
         if self.data.variable_names != self.scm.graph.variable_names:
@@ -109,6 +116,8 @@ def render(content: ReportContent) -> str:
         metrics=metrics,
         metric_notes=notes,
         assumed=ASSUMED,
+        methods=METHODS,
+        factor_sets={} if content.enrichment is None else content.enrichment.names,
         claimable=CLAIMABLE,
         unused=graph.n_variables - len(payload["low"]["nodes"]) + graph.n_factors,
         marks=_MARKS,
