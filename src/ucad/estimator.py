@@ -21,10 +21,11 @@ from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.context import take_context
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM
+from ucad.scm import Abstraction, FactorSCM, at_average_context
 from ucad.solvers import FitResult
 from ucad.solvers.registry import SolveSettings, solve
 
@@ -56,6 +57,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         variable_mechanism: how variables are made of factors, the same.
         layers: the layer of every variable, where causes lie in earlier layers than effects.
         prior: edges that are known to be there, or not to be.
+        context_acts_on: where the context of the samples acts: on `mechanisms`, on `readings` (what
+            is measured of a variable, clamped or not), or `auto`: clamped samples tell.
         standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
@@ -86,6 +89,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     variable_mechanism: str
     layers: Sequence[int] | NDArray[np.int64] | None
     prior: PriorKnowledge | None
+    context_acts_on: str
     standardise: bool
     validation_share: float
     max_seconds: float | None
@@ -103,6 +107,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         variable_mechanism: str = "auto",
         layers: Sequence[int] | NDArray[np.int64] | None = None,
         prior: PriorKnowledge | None = None,
+        context_acts_on: str = "auto",
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
@@ -116,6 +121,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.variable_mechanism = variable_mechanism
         self.layers = layers
         self.prior = prior
+        self.context_acts_on = context_acts_on
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
@@ -129,6 +135,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y: Any = None,  # noqa: ARG002 - scikit-learn's contract
         interventions: Any = None,
         *,
+        context: Any = None,
         checkpoint: Path | None = None,
     ) -> UCAD:
         """Learns the factors.
@@ -139,9 +146,13 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             interventions: what was clamped: a boolean matrix like X, the target(s) of every
                 sample (a name, several joined by `;` or as a list, nothing for none), or the name
                 of a column of X that holds them.
+            context: what else is known of every sample, such as its batch: columns by name (texts
+                become indicators), an array, or the names of columns of X. It is never abstracted.
             checkpoint: a file for the state of a long gradient fit, which goes on from there.
         """
+        X, known = take_context(X, context)
         data = self._as_data(X, interventions)
+        data = data if known is None else data.with_context(known)
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
@@ -155,8 +166,11 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             progress=self.progress,
             checkpoint=checkpoint,
         )
-        self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
         self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
+        scm = result.scm.in_original_units(scaling)
+        data, train = (at_average_context(scm, part) for part in (data, train))
+        unseen = None if unseen is None else at_average_context(scm, unseen)
+        self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
             self.scm_,
             data,
@@ -169,10 +183,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """τ: the factors of given samples."""
-        x = self._samples(X)
-        return _finite(self.scm_.state_map(x).cpu().numpy())
+    def transform(self, X: Any, context: Any = None) -> NDArray[np.float64]:
+        """τ: the factors of given samples, at their context or at the average one."""
+        x, w = self._samples(X, context)
+        return _finite(self.scm_.state_map(x, w).cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -186,10 +200,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
-        x = self._samples(X)
+        x, w = self._samples(X)
         own = X.is_intervened if isinstance(X, InterventionalData) else None
         clamped = self._clamps(x, interventions) if own is None else own
-        return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
+        return float(_finite(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -264,6 +278,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
             prior=self.prior,
+            context_acts_on=self.context_acts_on,
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
@@ -293,11 +308,18 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ) from error
         return parts.train, parts.validation, parts.test if unseen else None
 
-    def _samples(self, X: Any) -> NDArray[np.float64]:
+    def _samples(
+        self, X: Any, context: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The variables, and the covariates of the model if they are given."""
         check_is_fitted(self)
+        X, known = take_context(X, context)
+        effect = self.scm_.context
         if isinstance(X, InterventionalData):
-            return X.x
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+            x, known = X.x, X.context if known is None else known
+        else:
+            x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return x, None if known is None or effect is None else known.aligned(effect.names).values
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
@@ -369,6 +391,7 @@ def _about(data: InterventionalData) -> dict[str, Any]:
         "n_samples": data.n_samples,
         "n_variables": data.n_variables,
         "n_regimes": len(np.unique(data.regime)),
+        "context": "" if data.context is None else ", ".join(data.context.names),
     }
 
 

@@ -43,6 +43,8 @@ def fit(
     drop_constant: bool | None = None,
     min_mean: float | None = None,
     log_counts: bool | None = None,
+    context: tuple[str, ...] | None = None,
+    context_acts_on: str | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
     seed: int | None = None,
@@ -97,6 +99,11 @@ def fit(
         Leave out variables whose mean is below this.
     log_counts
         Turn counts into log(1 + 10^4 count / total of the sample).
+    context
+        A column (of the table, of obs) that is no variable and acts on variables, such as a batch
+        or the depth; may be given several times. Texts become indicators.
+    context_acts_on
+        Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
     standardise
         Fit on variables of mean 0 and variance 1.
     validation_share
@@ -166,6 +173,7 @@ def fit_model(
             factor_mechanism=settings.factor_mechanism,
             variable_mechanism=settings.variable_mechanism,
             prior=known,
+            context_acts_on=settings.context_acts_on,
             standardise=settings.standardise,
             validation_share=settings.validation_share,
             max_seconds=settings.budget,
@@ -206,6 +214,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         variable_mechanism=settings.variable_mechanism,
         device=settings.device,
         max_seconds=settings.budget,
+        context_acts_on=settings.context_acts_on,
     )
     _read(path, settings)
 
@@ -239,6 +248,7 @@ def _read(path: Path, settings: FitSettings) -> InterventionalData:
         drop_constant=settings.drop_constant,
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
+        context=settings.context,
     )
     if settings.layers is None:
         return data

@@ -51,13 +51,17 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
+    for name in options.context:
+        require_column(name, columns, "context in 'obs'")
+    known = {name: table.obs[name].to_numpy() for name in options.context}
     keep = columns_to_keep(x, names, options)
-    return InterventionalData.from_targets(
+    data = InterventionalData.from_targets(
         (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep],
         ["" if label != label else str(label) for label in table.obs[target]],
         variable_names=[names[column] for column in keep],
         control=options.control,
     )
+    return data.with_context(known) if known else data
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:

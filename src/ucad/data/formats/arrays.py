@@ -13,6 +13,7 @@ from ucad.data.formats.options import (
     ReadOptions,
     columns_to_keep,
     parsed_as,
+    require_column,
     side_information,
     with_side_information,
 )
@@ -23,7 +24,10 @@ __all__ = ["read_npz", "write_npz"]
 
 
 def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
-    """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`."""
+    """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`.
+
+    A context is an array of its own name, one entry per sample.
+    """
     arrays = _arrays(path)
     x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
     check_matrix(x, may_be_empty="side" in arrays)
@@ -36,12 +40,16 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
         return with_side_information(x, *parts, names, side)
     check_shapes(x, x if clamps is None else clamps, x[:, 0], layers)
     keep = columns_to_keep(x, names, options)
-    return InterventionalData.from_arrays(
+    data = InterventionalData.from_arrays(
         x[:, keep],
         None if clamps is None else clamps[:, keep],
         variable_names=[names[j] for j in keep],
         layer_of=None if layers is None else layers[keep],
     )
+    for name in options.context:
+        require_column(name, list(arrays), "context")
+    known = {name: arrays[name] for name in options.context}
+    return data.with_context(known) if known else data
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:

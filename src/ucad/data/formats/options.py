@@ -21,6 +21,7 @@ from ucad.data.checks import (
     check_scaling,
     check_shapes,
 )
+from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData, Scaling
 from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
 from ucad.schema import Optional, check_shape
@@ -57,6 +58,7 @@ class ReadOptions:
         drop_constant: leave out variables that never change instead of refusing them.
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+        context: columns that say something of a sample and are no variables, such as its batch.
     """
 
     target: str | None = None
@@ -66,6 +68,7 @@ class ReadOptions:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    context: Sequence[str] = ()
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -129,8 +132,9 @@ _SIDE = {
     "variable_names": Optional([str]),
     "dtype": Optional(str),
     "fingerprint": Optional(str),
+    "context": Optional(({"names": [str], "values": [[float]]}, NoneType)),
 }
-"""Files of earlier versions lack the last three."""
+"""Files of earlier versions lack the last four."""
 
 
 def side_information(data: InterventionalData) -> dict[str, Any]:
@@ -143,6 +147,9 @@ def side_information(data: InterventionalData) -> dict[str, Any]:
         "variable_names": data.variable_names,
         "dtype": str(data.x.dtype),
         "fingerprint": data.fingerprint,
+        "context": None
+        if data.context is None
+        else {"names": data.context.names, "values": data.context.values.tolist()},
     }
 
 
@@ -180,10 +187,21 @@ def with_side_information(
         regime_names=tuple(side["regime_names"]),
         scaling=None if scaling is None else _scaling(scaling, x.shape[1]),
         is_part=side["is_part"],
+        context=_context(side.get("context")),
     )
     if side.get("fingerprint", data.fingerprint) != data.fingerprint:
         _logger.warning("This data set was changed since ucad wrote it: %r.", data)
     return data
+
+
+def _context(stored: Mapping[str, Any] | None) -> Context | None:
+    if stored is None:
+        return None
+    names = tuple(stored["names"])
+    if any(len(row) != len(names) for row in stored["values"]):
+        raise FormatError("The data set's side information is damaged: its context has gaps.")
+    values = np.array(stored["values"], dtype=np.float64)
+    return Context(names, values.reshape(len(stored["values"]), len(names)))
 
 
 def _scaling(pair: Sequence[Sequence[float]], n_variables: int) -> Scaling:

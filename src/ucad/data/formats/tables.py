@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad._types import VariableSamples
+from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     REGIME_COLUMN,
@@ -126,6 +127,7 @@ def from_columns(
     if side is None:
         _drop_index(columns)
     flags = _take_indicators(columns, options)
+    context = _take_context(columns, options)
     labels = _take_labels(columns, options, extra[TARGET_COLUMN])
     for name in options.ignore:
         require_column(name, names, "columns to ignore")
@@ -140,10 +142,12 @@ def from_columns(
     keep = columns_to_keep(x, variables, options)
     kept = [variables[column] for column in keep]
     if flags:
-        return _by_condition(x[:, keep], kept, flags, options)
-    return InterventionalData.from_targets(
-        x[:, keep], labels, variable_names=kept, control=options.control
-    )
+        data = _by_condition(x[:, keep], kept, flags, options)
+    else:
+        data = InterventionalData.from_targets(
+            x[:, keep], labels, variable_names=kept, control=options.control
+        )
+    return data if context is None else data.with_context(context)
 
 
 def _check_widths(path: Path, rows: list[list[str]]) -> None:
@@ -208,6 +212,14 @@ def _matrix(columns: dict[str, Any]) -> VariableSamples:
             f"column, or ignored."
         )
     return np.stack(parsed, axis=1)
+
+
+def _take_context(columns: dict[str, Any], options: ReadOptions) -> Context | None:
+    """Takes the columns of the context out of the table."""
+    for name in options.context:
+        require_column(name, list(columns), "context")
+    taken = {name: columns.pop(name) for name in options.context}
+    return Context.from_columns(taken) if taken else None
 
 
 def _take_indicators(columns: dict[str, Any], options: ReadOptions) -> dict[str, np.ndarray]:
