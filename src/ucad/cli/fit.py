@@ -6,7 +6,7 @@ import json as json_module
 import logging
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -45,6 +45,7 @@ def fit(
     log_counts: bool | None = None,
     context: tuple[str, ...] | None = None,
     context_acts_on: str | None = None,
+    missing: Literal["error", "drop", "mean"] | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
     seed: int | None = None,
@@ -104,6 +105,9 @@ def fit(
         or the depth; may be given several times. Texts become indicators.
     context_acts_on
         Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
+    missing
+        What is done about missing values: error refuses them, drop leaves out the samples that
+        have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
     standardise
         Fit on variables of mean 0 and variance 1.
     validation_share
@@ -249,6 +253,7 @@ def _read(path: Path, settings: FitSettings) -> InterventionalData:
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
         context=settings.context,
+        missing=settings.missing,
     )
     if settings.layers is None:
         return data

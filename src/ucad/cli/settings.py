@@ -57,6 +57,7 @@ class FitSettings:
         log_counts: turn counts into log(1 + 10⁴ count / total).
         context: columns that are no variables and act on them, such as a batch.
         context_acts_on: auto, mechanisms or readings.
+        missing: error, drop or mean: what is done about missing values.
     """
 
     factors: int = 0
@@ -79,6 +80,7 @@ class FitSettings:
     log_counts: bool = False
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
+    missing: str = "error"
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:
