@@ -19,6 +19,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ucad._types import Progress
 from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
+from ucad.consensus.consensus import Consensus, find_consensus, noted, together
+from ucad.consensus.resampling import check_n_runs
+from ucad.consensus.running import RunOptions, fits_folder
+from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
 from ucad.data.context import take_context
@@ -27,7 +31,7 @@ from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, at_average_context
-from ucad.solvers import FitResult
+from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import SolveSettings, solve
 
 if TYPE_CHECKING:
@@ -67,6 +71,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         random_state: random seed.
         device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
+        n_runs: how many fits on parts of the samples tell what comes back (`support_`); 0 for none.
+        n_jobs: how many of those at a time; −1 for one per CPU.
+        runs_on: where: `local`, `ray`, or the address of a Ray cluster.
 
     Attributes:
         scm_: the fitted `FactorSCM`, in the units of the data.
@@ -75,6 +82,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         status_: how the fit ended.
         certificate_: what may be claimed.
         history_: what happened on the way.
+        support_: how often each factor and edge came back, None without `n_runs`.
+        consensus_: that, the model of what is stable, and the models of all fits.
         columns_: which columns of X are which variables; identical ones are one variable.
 
     >>> import ucad
@@ -98,6 +107,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
+    n_runs: int
+    n_jobs: int | None
+    runs_on: str
+    status_: FitStatus
+    support_: Support | None
+    consensus_: Consensus | None
 
     @no_type_check  # it only stores; `fit` looks at what was stored
     def __init__(  # noqa: PLR0913 - scikit-learn's contract: every parameter by its own name
@@ -116,6 +131,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
+        n_runs: int = 0,
+        n_jobs: int | None = None,
+        runs_on: str = "local",
     ) -> None:
         self.n_factors = n_factors
         self.solver = solver
@@ -130,6 +148,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.device = device
         self.progress = progress
+        self.n_runs = n_runs
+        self.n_jobs = n_jobs
+        self.runs_on = runs_on
 
     def fit(
         self,
@@ -150,11 +171,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 of a column of X that holds them.
             context: what else is known of every sample, such as its batch: columns by name (texts
                 become indicators), an array, or the names of columns of X. It is never abstracted.
-            checkpoint: a file for the state of a long gradient fit, which goes on from there.
+            checkpoint: a file for the state of a long gradient fit, which goes on from there; the
+                finished fits of a consensus are kept in a folder beside it.
         """
-        X, known = take_context(X, context)
+        check_n_runs(self.n_runs)
+        options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
+        X, covariates = take_context(X, context)
         data = self._as_data(X, interventions)
-        data = data if known is None else data.with_context(known)
+        data = data if covariates is None else data.with_context(covariates)
         data, self.columns_ = merge_duplicates(data)
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
@@ -174,7 +198,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _sample(data, settings.seed),
         )
         scm = result.scm.in_original_units(scaling)
-        data, train = (at_average_context(scm, part) for part in (data, train))
+        parts = (data, train, validation)
+        data, train, validation = (at_average_context(scm, part) for part in parts)
         unseen = None if unseen is None else at_average_context(scm, unseen)
         self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
@@ -185,9 +210,35 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             notes=result.status,
             seed=settings.seed,
         )
+        if self.n_runs:
+            known = data if unseen is None else together(train, validation)
+            self._find_consensus(result, known, settings, options)
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
+
+    def _find_consensus(
+        self,
+        result: FitResult,
+        data: InterventionalData,
+        settings: SolveSettings,
+        options: RunOptions,
+    ) -> None:
+        self.consensus_ = found = find_consensus(
+            result,
+            self.scm_,
+            data,
+            settings,
+            n_runs=self.n_runs,
+            certificate=self.certificate_,
+            options=options,
+            standardise=self.standardise,
+            progress=self.progress,
+        )
+        self.support_ = found.support
+        if found.note:
+            self.status_ = noted(self.status_, found)
+            warnings.warn(found.note, ConvergenceWarning, stacklevel=3)
 
     def transform(self, X: Any, context: Any = None) -> NDArray[np.float64]:
         """τ: the factors of given samples, at their context or at the average one."""
@@ -225,6 +276,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 status=self.status_,
                 certificate=self.certificate_,
                 sample=self.sample_,
+                consensus=self.consensus_,
                 settings=_plain(self.get_params(deep=False)),
                 history=self.history_,
                 data=self.data_,
@@ -244,6 +296,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.status_ = result.status
         self.history_ = result.history
         self.fit_seconds_ = result.seconds
+        self.support_ = None
+        self.consensus_ = None
 
     def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
         if isinstance(X, InterventionalData):
@@ -352,6 +406,8 @@ def load(folder: str | Path) -> UCAD:
     )
     model._keep(result, run.scm)
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
+    model.consensus_ = run.consensus
+    model.support_ = None if run.consensus is None else run.consensus.support
     model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
     model.n_features_in_ = len(model.columns_.variable)
     return model
