@@ -15,6 +15,7 @@ _SEPARATOR = ";"
 _PARTS = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:;|$))|[^;]*)\s*(?:;|$)')
 """A name in double quotes (doubled inside), or anything without a separator."""
 _SHOWN = 8
+"""Labels listed in a message: they are short, and often only one of them is misspelt."""
 
 _logger = logging.getLogger(__name__)
 

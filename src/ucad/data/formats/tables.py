@@ -45,6 +45,7 @@ _TRUTH = {"true": "1", "false": "0"}
 _INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
 """The names under which pandas writes the numbers of the rows; the first is R's, too."""
 _SHOWN = 5
+"""Lines listed in a message: enough to recognise what they have in common."""
 
 _logger = logging.getLogger(__name__)
 
