@@ -80,7 +80,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     trained = train(learner, {name: value.to(like) for name, value in drawn.items()}, grid, run)
     scm, status = _finish(learner, trained, run)
     status = replace(status, notes=(*status.notes, *notes))
-    nll = scm.nll(validation.x, validation.is_intervened)
+    nll = scm.nll(validation.x, validation.is_left_out)
     return FitResult(scm, status, nll, trained.history, budget.seconds)
 
 
