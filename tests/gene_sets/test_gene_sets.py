@@ -19,7 +19,9 @@ def graph() -> FactorGraph:
 
 def test_gmt_and_tables_hold_the_same_sets(tmp_path):
     (tmp_path / "s.gmt").write_text("STAT1\tna\tA\tB\nIRF1\tna\tC\n")
-    (tmp_path / "s.tsv").write_text("tf\tconfidence\ttarget\tmor\nSTAT1\tA\tA\t1\nSTAT1\tB\tB\t-1\nIRF1\tA\tC\t1\n")
+    (tmp_path / "s.tsv").write_text(
+        "tf\tconfidence\ttarget\tmor\nSTAT1\tA\tA\t1\nSTAT1\tB\tB\t-1\nIRF1\tA\tC\t1\n"
+    )
     (tmp_path / "s.csv").write_text("pathway,gene\nSTAT1,A\nSTAT1,B\nIRF1,C\n")
     sets = [read_gene_sets(tmp_path / name) for name in ("s.gmt", "s.tsv", "s.csv")]
     for one in sets:
