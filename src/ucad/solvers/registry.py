@@ -29,6 +29,7 @@ __all__ = [
     "SolveSettings",
     "Solver",
     "SolverEntry",
+    "one_thread",
     "solve",
     "solver_named",
 ]
@@ -205,7 +206,7 @@ def solve(
         budget=Budget(settings.max_seconds),
     )
     aid = Help(validation, progress, checkpoint, settings.device)
-    with _one_thread():
+    with one_thread():
         return solver.fit(problem, classes, aid)
 
 
@@ -260,7 +261,7 @@ def _check_device(device: str, solver: str) -> None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
     before = torch.get_num_threads()
     with threadpool_limits(limits=1):
