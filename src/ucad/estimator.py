@@ -19,8 +19,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ucad._types import Progress
 from ucad.claims import certify
 from ucad.claims.parts import Parts, parts_of
-from ucad.consensus.auto_fit import factor_path, fit_auto, fit_known
+from ucad.consensus.auto_fit import factor_path, fit_auto, fit_known, with_number
+from ucad.consensus.consensus import Consensus, find_consensus, noted, together
 from ucad.consensus.path import FactorPath
+from ucad.consensus.resampling import check_n_runs
+from ucad.consensus.running import RunOptions, fits_folder
+from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable
 from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
@@ -28,7 +32,7 @@ from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
-from ucad.solvers import FitResult
+from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import AUTO, SolveSettings
 
 if TYPE_CHECKING:
@@ -61,6 +65,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         random_state: random seed.
         device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
+        n_runs: how many fits on parts of the samples tell what comes back (`support_`); 0 for none.
+        n_jobs: how many of those at a time; −1 for one per CPU.
+        runs_on: where: `local`, `ray`, or the address of a Ray cluster.
 
     Attributes:
         scm_: the fitted `FactorSCM`, in the units of the data.
@@ -69,6 +76,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         status_: how the fit ended.
         certificate_: what may be claimed.
         history_: what happened on the way.
+        support_: how often each factor and edge came back, None without `n_runs`.
+        consensus_: that, the model of what is stable, and the models of all fits.
         columns_: which columns of X are which variables; identical ones are one variable.
         path_: with `n_factors="auto"`, what was found for every number of factors, as plain data;
             see `factor_path`.
@@ -94,6 +103,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     device: str
     progress: Progress | None
     path_: dict[str, Any] | None
+    n_runs: int
+    n_jobs: int | None
+    runs_on: str
+    status_: FitStatus
+    support_: Support | None
+    consensus_: Consensus | None
 
     @no_type_check  # it only stores; `fit` looks at what was stored
     def __init__(  # noqa: PLR0913 - scikit-learn's contract: every parameter by its own name
@@ -111,6 +126,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
+        n_runs: int = 0,
+        n_jobs: int | None = None,
+        runs_on: str = "local",
     ) -> None:
         self.n_factors = n_factors
         self.solver = solver
@@ -124,6 +142,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.device = device
         self.progress = progress
+        self.n_runs = n_runs
+        self.n_jobs = n_jobs
+        self.runs_on = runs_on
 
     def fit(
         self,
@@ -141,8 +162,11 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             interventions: what was clamped: a boolean matrix like X, the target(s) of every
                 sample (a name, several joined by `;` or as a list, nothing for none), or the name
                 of a column of X that holds them.
-            checkpoint: a file for the state of a long gradient fit, which goes on from there.
+            checkpoint: a file for the state of a long gradient fit, which goes on from there; the
+                finished fits of a consensus are kept in a folder beside it.
         """
+        check_n_runs(self.n_runs)
+        options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
         data, (train, validation, unseen) = self._parts(X, interventions)
         settings, scaling = self._settings(data), self._scaling(train)
         fit = fit_auto if self.n_factors == AUTO else fit_known
@@ -166,6 +190,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             notes=result.status,
             seed=settings.seed,
         )
+        if self.n_runs and self.graph_.n_factors:
+            known = data if unseen is None else together(train, validation)
+            found = with_number(settings, self.graph_.n_factors)
+            self._find_consensus(result, known, found, options)
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
@@ -185,6 +213,29 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         scaling = self._scaling(train)
         parts = (train.standardised(scaling), validation.standardised(scaling))
         return factor_path(*parts, self._settings(data), (first, last), self.progress)
+
+    def _find_consensus(
+        self,
+        result: FitResult,
+        data: InterventionalData,
+        settings: SolveSettings,
+        options: RunOptions,
+    ) -> None:
+        self.consensus_ = found = find_consensus(
+            result,
+            self.scm_,
+            data,
+            settings,
+            n_runs=self.n_runs,
+            certificate=self.certificate_,
+            options=options,
+            standardise=self.standardise,
+            progress=self.progress,
+        )
+        self.support_ = found.support
+        if found.note:
+            self.status_ = noted(self.status_, found)
+            warnings.warn(found.note, ConvergenceWarning, stacklevel=3)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """τ: the factors of given samples."""
@@ -222,6 +273,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 status=self.status_,
                 certificate=self.certificate_,
                 sample=self.sample_,
+                consensus=self.consensus_,
                 settings=_plain(self.get_params(deep=False)),
                 history=self.history_,
                 data=self.data_,
@@ -242,6 +294,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.status_ = result.status
         self.history_ = result.history
         self.fit_seconds_ = result.seconds
+        self.support_ = None
+        self.consensus_ = None
 
     def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
         if isinstance(X, InterventionalData):
@@ -331,6 +385,8 @@ def load(folder: str | Path) -> UCAD:
     model._keep(result, run.scm)
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
     model.path_ = None if run.factors is None else dict(run.factors)
+    model.consensus_ = run.consensus
+    model.support_ = None if run.consensus is None else run.consensus.support
     model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
     model.n_features_in_ = len(model.columns_.variable)
     return model

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from cyclopts import App, CycloptsError
 
 from ucad import __version__
+from ucad.cli.compare import compare
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
 from ucad.cli.factors import factors
@@ -47,6 +48,7 @@ app.command(factors)
 app.command(evaluate)
 app.command(certify)
 app.command(report)
+app.command(compare)
 app.command(predict)
 app.command(simulate)
 app.command(record)

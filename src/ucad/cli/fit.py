@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import logging
+import shutil
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from ucad.errors import UcadError
 
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
+    from ucad.consensus.running import RunOptions
     from ucad.data import InterventionalData
     from ucad.estimator import UCAD
 
@@ -49,6 +51,9 @@ def fit(
     validation_share: float | None = None,
     seed: int | None = None,
     device: str | None = None,
+    runs: int | None = None,
+    jobs: int = -1,
+    on: str = "local",
     config: Path | None = None,
     print_config: bool = False,
     force: bool = False,
@@ -111,6 +116,14 @@ def fit(
         Random seed.
     device
         Where to compute.
+    runs
+        How many fits on parts of the samples tell what comes back, such as 50: that many times
+        the cost of one fit. Stopped, it is resumed by --resume.
+    jobs
+        How many of those fits at a time; -1 for one per CPU.
+    on
+        Where they run: local, ray, or the address of a Ray cluster, which must see the folder of
+        the output.
     config
         A TOML file with settings; options given here take precedence.
     print_config
@@ -125,9 +138,12 @@ def fit(
         Print the result as JSON.
     """
     from ucad.cli.settings import resolve
+    from ucad.consensus.resampling import check_n_runs
+    from ucad.consensus.running import RunOptions
     from ucad.errors import InvalidInputError
 
     settings = resolve(config, settings_given(locals()))
+    check_n_runs(settings.runs)
     if print_config:
         print(settings.to_toml())
         return DONE
@@ -136,13 +152,15 @@ def fit(
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
     replace = force or resume
-    return fit_model(data, settings, output, quiet=quiet, json=json, replace=replace)
+    where = RunOptions(n_jobs=jobs, on=on)
+    return fit_model(data, settings, output, where, quiet=quiet, json=json, replace=replace)
 
 
 def fit_model(
     path: Path,
     settings: FitSettings,
     output: Path,
+    where: RunOptions | None = None,
     *,
     quiet: bool,
     json: bool,
@@ -152,17 +170,21 @@ def fit_model(
     from sklearn.exceptions import ConvergenceWarning
 
     from ucad.cli.progress import shown_progress
+    from ucad.consensus.running import fits_folder
 
     measured = read_data(path, settings)
     checkpoint = output.with_name(output.name + ".checkpoint")
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = estimator_for(settings, measured.variable_names)
+        if where is not None:
+            model.set_params(n_jobs=where.n_jobs, runs_on=where.on)
         model.set_params(progress=progress).fit(measured, checkpoint=checkpoint)
     model.data_["path"] = path.name
     model.save(output, force=replace)
     if not model.status_.interrupted:
         checkpoint.unlink(missing_ok=True)
+        shutil.rmtree(fits_folder(checkpoint) or "", ignore_errors=True)
     from ucad.cli.inspect import write_run_report
 
     try:
@@ -205,6 +227,7 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
         max_seconds=settings.budget,
         random_state=settings.seed,
         device=settings.device,
+        n_runs=settings.runs,
     )
 
 
@@ -302,6 +325,10 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         print(f"Number of factors: {_number(model.path_)}\n")
     for factor in factors:
         print(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
+    if model.support_ is not None:
+        from ucad.cli.support import show_support
+
+        show_support(model.support_)
     print(f"\n{status}\n{verdict}\n")
     print(f"Run folder: {output}\nReport:     {page}")
     if status.interrupted:

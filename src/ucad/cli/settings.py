@@ -18,6 +18,7 @@ __all__ = ["FitSettings", "resolve"]
 
 _SHAPES: dict[str, Any] = {
     "factors": (int, str),
+    "runs": int,
     "seed": int,
     "validation_share": float,
     "budget": float,
@@ -47,6 +48,7 @@ class FitSettings:
         validation_share: the part of the samples held out to choose between models.
         seed: random seed.
         device: where to compute.
+        runs: how many fits on parts of the samples tell what comes back.
         target: the column that names what was clamped.
         control: the label of observational samples in it.
         indicators: columns of zeros and ones with the variable each clamps.
@@ -68,6 +70,7 @@ class FitSettings:
     validation_share: float = 0.2
     seed: int = 0
     device: str = "cpu"
+    runs: int = 0
     target: str | None = None
     control: str = ""
     indicators: Mapping[str, str] = field(default_factory=dict)

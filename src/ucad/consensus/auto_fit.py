@@ -17,7 +17,7 @@ from ucad.solvers.registry import SOLVERS, Help, SolveSettings, one_thread, solv
 from ucad.solvers.search.solver import as_result, expressed
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["factor_path", "fit_auto", "fit_known"]
+__all__ = ["factor_path", "fit_auto", "fit_known", "with_number"]
 
 PATH_SOLVER = "search"
 """The solver that climbs the path, whichever fits in the end: the others share no work over m."""
@@ -75,7 +75,7 @@ def fit_auto(
     if m == 0:
         return _no_factors(climb, path), path.to_json()
     if settings.solver not in ("auto", PATH_SOLVER) and not path.cut_short:
-        chosen = replace(settings, n_factors=m, max_seconds=_left(climb))
+        chosen = replace(with_number(settings, m), max_seconds=_left(climb))
         result = solve(
             data, chosen, validation=validation, progress=progress, checkpoint=checkpoint
         )
@@ -98,6 +98,12 @@ def fit_known(
     """Fits as many factors as the settings say, in the form of `fit_auto`."""
     result = solve(data, settings, validation=validation, progress=progress, checkpoint=checkpoint)
     return result, None
+
+
+def with_number(settings: SolveSettings, n_factors: int) -> SolveSettings:
+    """The settings of a fit of so many factors, prior knowledge being about all of them."""
+    prior = None if settings.prior is None else settings.prior.for_factors(n_factors)
+    return replace(settings, n_factors=n_factors, prior=prior)
 
 
 def _path_search(

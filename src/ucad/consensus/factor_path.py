@@ -157,8 +157,8 @@ def returning(scm: FactorSCM, other: FactorSCM, data: InterventionalData) -> int
 def _leftover(scm: FactorSCM, held_out: HeldOut, first: Iterable[str]) -> Leftover | None:
     """What is left at level 1, where any smooth function of its factors is allowed for."""
     names = scm.graph.variable_names
-    unseen = held_out.validation if held_out.is_held_out else None
-    adequacy = Adequacy(TestSamples.of(scm, held_out.train, unseen, held_out.seed))
+    unseen = held_out.validation.complete if held_out.is_held_out else None
+    adequacy = Adequacy(TestSamples.of(scm, held_out.train.complete, unseen, held_out.seed))
     early = [names.index(name) for name in first]
     order = [j for j in early if j in adequacy.tested]
     for j in [*order, *(j for j in adequacy.tested if j not in early)]:
