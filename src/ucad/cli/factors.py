@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -39,6 +39,9 @@ def factors(
     control: str | None = None,
     indicators: dict[str, str] | None = None,
     ignore: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True)] = None,
+    context: tuple[str, ...] | None = None,
+    context_acts_on: str | None = None,
+    missing: Literal["error", "drop", "mean"] | None = None,
     drop_constant: bool | None = None,
     min_mean: float | None = None,
     log_counts: bool | None = None,
@@ -85,6 +88,12 @@ def factors(
         Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
     ignore
         Columns that are no variables.
+    context
+        Columns of covariates, such as the batch of a sample; may be given several times.
+    context_acts_on
+        mechanisms, readings or auto.
+    missing
+        What is done about missing values: error, drop or mean.
     drop_constant
         Leave out variables that never change.
     min_mean

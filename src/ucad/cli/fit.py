@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["estimator_for", "fit", "fit_model", "read_data", "settings_given"]
 
 DONE, UNFINISHED = 0, 1
+"""Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
 
 _logger = logging.getLogger(__name__)
 
@@ -46,6 +47,8 @@ def fit(
     drop_constant: bool | None = None,
     min_mean: float | None = None,
     log_counts: bool | None = None,
+    context: tuple[str, ...] | None = None,
+    context_acts_on: str | None = None,
     missing: Literal["error", "drop", "mean"] | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
@@ -105,6 +108,11 @@ def fit(
         Leave out variables whose mean is below this.
     log_counts
         Turn counts into log(1 + 10^4 count / total of the sample).
+    context
+        A column (of the table, of obs) that is no variable and acts on variables, such as a batch
+        or the depth; may be given several times. Texts become indicators.
+    context_acts_on
+        Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
     missing
         What is done about missing values: error refuses them, drop leaves out the samples that
         have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
@@ -222,6 +230,7 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
         factor_mechanism=settings.factor_mechanism,
         variable_mechanism=settings.variable_mechanism,
         prior=known,
+        context_acts_on=settings.context_acts_on,
         standardise=settings.standardise,
         validation_share=settings.validation_share,
         max_seconds=settings.budget,
@@ -242,6 +251,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         variable_mechanism=settings.variable_mechanism,
         device=settings.device,
         max_seconds=settings.budget,
+        context_acts_on=settings.context_acts_on,
     )
     read_data(path, settings)
 
@@ -276,6 +286,7 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
         drop_constant=settings.drop_constant,
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
+        context=settings.context,
         missing=settings.missing,
     )
     if settings.layers is None:

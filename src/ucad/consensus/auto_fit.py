@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ucad._types import Progress
 from ucad.consensus.factor_path import HeldOut
@@ -13,6 +13,7 @@ from ucad.consensus.without_factors import independent_scm
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.solvers.auto import Class, has_straight_factors, is_bent, simplest_fit
+from ucad.solvers.context import fit_in_context
 from ucad.solvers.registry import SOLVERS, Help, SolveSettings, one_thread, solve, solver_named
 from ucad.solvers.search.solver import as_result, expressed
 from ucad.solvers.status import FitResult, FitStatus
@@ -42,9 +43,20 @@ def factor_path(
     Raises:
         InvalidInputError: if the numbers or the solver make no sense.
     """
-    held_out = HeldOut(data, validation, settings.seed)
+    found: list[FactorPath] = []
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        climb = _path_search(HeldOut(train, held_out, settings.seed), settings, numbers, progress)
+        if not found:
+            found.append(climb.run())
+        return _no_factors(climb, found[0])
+
     with one_thread():
-        return _path_search(held_out, settings, numbers, progress).run()
+        if data.context is None:
+            fit(data, validation)
+        else:
+            fit_in_context(data, validation, settings.context_acts_on, fit)
+    return found[0]
 
 
 def fit_auto(
@@ -67,8 +79,35 @@ def fit_auto(
     Returns:
         The fit, and what was found for every number of factors, as plain data.
     """
-    held_out = HeldOut(data, validation, settings.seed)
-    climb = _path_search(held_out, settings, (0, None), progress)
+    if data.context is None:
+        return _fit_auto(Task(data, validation, settings, progress, checkpoint))
+    found: list[dict[str, Any]] = []
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        if found and found[0]["n_factors"]:  # later rounds ask for the number of the first
+            known = with_number(settings, found[0]["n_factors"])
+            return solve(train, known, validation=held_out, progress=progress)
+        result, path = _fit_auto(Task(train, held_out, settings, progress, checkpoint))
+        found[:] = found or [path]
+        return result
+
+    result = fit_in_context(data, validation, settings.context_acts_on, fit)
+    return result, found[0]
+
+
+class Task(NamedTuple):
+    """A fit of an unknown number of factors to samples without a context."""
+
+    data: InterventionalData
+    validation: InterventionalData
+    settings: SolveSettings
+    progress: Progress | None
+    checkpoint: Path | None
+
+
+def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
+    data, validation, settings, progress, checkpoint = task
+    climb = _path_search(HeldOut(data, validation, settings.seed), settings, (0, None), progress)
     with one_thread():
         path = climb.run()
     m = path.recommendation.n_factors
