@@ -1,7 +1,7 @@
-"""Papalexi's knock-outs from raw counts: `python -m experiments.papalexi DATA.h5ad SETS.tsv -o ROWS`.
+"""Papalexi's knock-outs from raw counts: `python -m experiments.papalexi DATA SETS -o ROWS`.
 
-One fit to all regimes for the factors and their gene sets, and one for each of three knock-outs that
-is held out and predicted. Appends nothing: the file of rows is written anew.
+One fit to all regimes for the factors and their gene sets, and one for each of three knock-outs
+that is held out and predicted. The file of rows is written anew.
 """
 
 from __future__ import annotations
