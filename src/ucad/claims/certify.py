@@ -14,10 +14,11 @@ from ucad.claims.edges import edge_worth
 from ucad.claims.leftover_claim import nothing_left
 from ucad.claims.mechanism_class import values
 from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
-from ucad.claims.regimes import held_out_regimes
+from ucad.claims.regimes import held_out_regimes, predicted_effects
 from ucad.claims.samples import TestSamples
 from ucad.claims.structure import acyclicity, anchors, distinctness, uniqueness
 from ucad.claims.suggestions import suggestions
+from ucad.claims.upstream import upstream
 from ucad.claims.verdict import permissions, verdict
 from ucad.claims.weights import Weights
 from ucad.data import InterventionalData
@@ -88,10 +89,12 @@ def certify(
     shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
     unseen = train if held_out is None else held_out
     clamped, oriented = clamps(samples), directions(samples, data, account.open_directions)
+    upward = upstream(samples)
     found = (
         held_out_fit(samples),
         nothing_left(adequacy, weights, seed),
         clamped,
+        upward,
         edge_worth(samples),
         acyclicity(scm.graph, data),
         oriented,
@@ -100,6 +103,7 @@ def certify(
         distinctness(weights),
         values(weights, shape, left),
         exactness(scm, data, seed),
+        predicted_effects(samples, seed),
         abstraction_error(scm, unseen, seed),
         held_out_regimes(samples, seed),
     )
@@ -111,6 +115,7 @@ def certify(
         weights,
         clamped.details["not_clamped"],
         oriented.details["edges_contradicted"],
+        upward.details["moved"],
     )
     return Certificate(verdict(given, suggested), given, found, suggested, tuple(account.notes))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +70,11 @@ _TEXTS = {
 
 
 def suggestions(
-    adequacy: Adequacy, weights: Weights, not_clamped: list[str], contradicted: list[list[str]]
+    adequacy: Adequacy,
+    weights: Weights,
+    not_clamped: list[str],
+    contradicted: list[list[str]],
+    moved: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Suggestion, ...]:
     """Weighs the explanations of all findings.
 
@@ -77,6 +83,7 @@ def suggestions(
         weights: for values that repeat.
         not_clamped: variables that still listen to their factors where they were acted on.
         contradicted: edges, (cause, effect), that interventions contradict.
+        moved: what goes with a cause that was set from outside and is not below it.
     """
     samples = adequacy.samples
     votes: dict[str, float] = dict.fromkeys(_TEXTS, 0.0)
@@ -97,6 +104,9 @@ def suggestions(
         votes["cause"] += CONTRADICTED_WEIGHT
         votes["edge"] += CONTRADICTED_WEIGHT / 2
         names["cause"] = names["edge"] = [effect for _, effect in contradicted]
+    if moved and not graph_findings:
+        votes["edge"] += 1.0
+        names["edge"] += [str(row["variable"]) for row in moved]
     _add_zeros(votes, names, weights)
     return tuple(
         Suggestion(kind, round(weight, 3), _worded(kind, names[kind]))
