@@ -18,6 +18,7 @@ __all__ = ["FitSettings", "resolve"]
 
 _SHAPES: dict[str, Any] = {
     "factors": int,
+    "runs": int,
     "seed": int,
     "validation_share": float,
     "budget": float,
@@ -47,6 +48,7 @@ class FitSettings:
         validation_share: the part of the samples held out to choose between models.
         seed: random seed.
         device: where to compute.
+        runs: how many fits on parts of the samples tell what comes back.
         target: the column that names what was clamped.
         control: the label of observational samples in it.
         indicators: columns of zeros and ones with the variable each clamps.
@@ -54,6 +56,7 @@ class FitSettings:
         drop_constant: leave out variables that never change.
         min_mean: leave out variables whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ count / total).
+        missing: error, drop or mean: what is done about missing values.
     """
 
     factors: int = 0
@@ -67,6 +70,7 @@ class FitSettings:
     validation_share: float = 0.2
     seed: int = 0
     device: str = "cpu"
+    runs: int = 0
     target: str | None = None
     control: str = ""
     indicators: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +78,7 @@ class FitSettings:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    missing: str = "error"
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:
