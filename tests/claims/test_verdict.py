@@ -16,6 +16,7 @@ DETAILS = {
     "edges": {"unsupported": [], "cancelled": []},
     "directions": {"contradicted": 0, "by_orientation_only": 0, "by_acting_on_the_effect": 0},
     "distinct": {"explain_nothing": []},
+    "scale": {"with_shared_noise": []},
 }
 KEYS = (
     *("fit", "left", "clamps", "upstream", "edges", "acyclic", "directions", "anchors", "unique"),
@@ -153,6 +154,12 @@ def test_a_small_error_at_zero_noise_permits_nothing_and_a_large_one_is_a_doubt(
     untested = {"effects": Answer.UNKNOWN, "regimes": Answer.UNKNOWN}
     assert answers(given(untested))["predictions"] is Answer.UNKNOWN
     assert answers(given({"error": Answer.NO}))["predictions"] is Answer.PARTLY
+
+
+def test_noise_that_children_share_refutes_the_graph():
+    permitted = given(scale={"with_shared_noise": ["Z1"]})
+    assert answers(permitted)["graph"] is Answer.NO
+    assert "children of Z1 share noise" in permitted[0].conditions[0]
 
 
 def test_paths_that_cancel_leave_the_graph_in_part():

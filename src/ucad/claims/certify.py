@@ -89,7 +89,7 @@ def certify(
     shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
     unseen = train if held_out is None else held_out
     clamped, oriented = clamps(samples), directions(samples, data, account.open_directions)
-    upward = upstream(samples)
+    upward, known = upstream(samples), values(weights, shape, left)
     found = (
         held_out_fit(samples),
         nothing_left(adequacy, weights, seed),
@@ -101,7 +101,7 @@ def certify(
         anchors(scm.graph, weights),
         uniqueness(scm.graph),
         distinctness(weights),
-        values(weights, shape, left),
+        known,
         exactness(scm, data, seed),
         predicted_effects(samples, seed),
         abstraction_error(scm, unseen, seed),
@@ -116,6 +116,7 @@ def certify(
         clamped.details["not_clamped"],
         oriented.details["edges_contradicted"],
         upward.details["moved"],
+        known.details["with_shared_noise"],
     )
     return Certificate(verdict(given, suggested), given, found, suggested, tuple(account.notes))
 

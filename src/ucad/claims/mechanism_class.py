@@ -87,6 +87,11 @@ def values(
         _statement(affine),
         {
             "factors": rows,
+            "with_shared_noise": [
+                name
+                for k, name in enumerate(graph.factor_names)
+                if factor_noise(weights.samples, k).is_there
+            ],
             "affine": affine,
             "metric": "MCC with Pearson correlation" if scale else "MCC with RDC",
         },

@@ -23,6 +23,9 @@ a network that is bent here and there, narrow enough to follow a parabola."""
 STANDARD_ERRORS = 2.0
 """How far the true φ may lie above its estimate."""
 
+SIGNIFICANT = 4.0
+"""Standard errors that φ must exceed to count as seen: it refutes the model."""
+
 MAX_ROWS = 4000
 """Samples looked at: φ is known to about .01 then, for children half of which is noise."""
 
@@ -45,8 +48,9 @@ class FactorNoise(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether φ is larger than can be ignored, even with its error."""
-        return self.value - STANDARD_ERRORS * self.error > MAX_NOISE
+        """Whether φ is larger than can be ignored, even with its error, and no accident."""
+        is_large = self.value - STANDARD_ERRORS * self.error > MAX_NOISE
+        return is_large and self.value > SIGNIFICANT * self.error
 
 
 def factor_noise(samples: TestSamples, k: int) -> FactorNoise:

@@ -29,6 +29,11 @@ def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tupl
         for key in ("fit", "left", "clamps", "upstream", "acyclic")
         if found[key].answer is Answer.NO
     ]
+    noisy = found["scale"].details["with_shared_noise"]
+    if noisy:
+        refuted.append(
+            f"The children of {listed(noisy)} share noise that no measured variable explains."
+        )
     graph = _graph(found, refuted, held_out=held_out, guesses=guesses)
     directions = _directions(found, refuted)
     factors = _factors(found, graph, directions)
