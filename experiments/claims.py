@@ -123,9 +123,7 @@ def judged(case: Case, problem: WorldProblem | Problem, model: Any) -> dict[str,
     learned = graph.variable_adjacency
     correlation = _correlation(problem, model) if exact else None
     must_refuse = [kind for kind in violates if kind in MUST_REFUSE]
-    if (
-        truth is not None and (truth.R.sum(axis=0) <= 1).all()
-    ):  # the noise of a factor is its child's
+    if truth is not None and (truth.R.sum(axis=0) <= 1).all():  # then it is the child's
         must_refuse = [kind for kind in must_refuse if kind is not Violation.NOISY_FACTOR]
     over = {
         "graph": answers["graph"] == "yes" and (not exact or bool(must_refuse)),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ucad.consensus.consensus import Consensus
     from ucad.data import InterventionalData
     from ucad.runs import Run
+    from ucad.scm import FactorSCM
 
 __all__ = ["certify", "predict", "report", "write_run_report"]
 
@@ -76,6 +77,7 @@ def predict(
     /,
     *clamps: str,
     samples: Count = 2000,
+    at: tuple[str, ...] = (),
     json: bool = False,
 ) -> None:
     """Predict what clamping variables does, to the factors and to the variables.
@@ -88,6 +90,9 @@ def predict(
         What to clamp: STAT1=0 JAK2=1.5
     samples
         How many samples of the model to average over.
+    at
+        The context to predict at, column=value; may be given several times. The average context
+        if not given.
     json
         Print JSON.
     """
@@ -105,9 +110,14 @@ def predict(
     names = scm.graph.variable_names
     values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
+    offset = _context_offset(scm, at)
+    if offset is not None and not (scm.context and scm.context.on_readings):
+        context = context + offset
     image = abstraction.intervention_map(values)
     before, after = scm.solve(context), scm.solve(context, values)
     high = abstraction.high_level.solve(context, image)
+    if offset is not None and scm.context and scm.context.on_readings:
+        before, after = (state._replace(x=state.x + offset) for state in (before, after))
     if not all(bool(torch.isfinite(part).all()) for part in (before.x, after.x, before.z, high)):
         raise InvalidInputError(
             "The model does not predict finite values for this: what is clamped is too large."
@@ -167,6 +177,7 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
         status=run.status.to_json(),
         history=run.history,
         metrics=load_metrics(folder),
+        factors=run.factors,
         provenance={
             "created": run.created,
             "seconds": round(run.seconds, 2),
@@ -180,10 +191,23 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
 
 def _sample(run: Run, folder: Path) -> InterventionalData:
     from ucad.errors import FormatError
+    from ucad.scm import at_average_context
 
     if run.sample is None:
         raise FormatError(f"'{folder}' holds no sample of the data to report on.")
-    return run.sample
+    return at_average_context(run.scm, run.sample)
+
+
+def _context_offset(scm: FactorSCM, words: tuple[str, ...]) -> Tensor | None:
+    """What a context written as column=value adds to every variable."""
+    from ucad.errors import InvalidInputError
+
+    if not words:
+        return None
+    if scm.context is None:
+        raise InvalidInputError("The model has no context to predict at. Leave out --at.")
+    pairs = {name: value for name, _, value in (word.partition("=") for word in words)}
+    return scm.context.offset(scm.context.at(pairs)[None])
 
 
 def _clamps(words: tuple[str, ...]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from ucad.schema import check_shape
 __all__ = ["FitSettings", "resolve"]
 
 _SHAPES: dict[str, Any] = {
-    "factors": int,
+    "factors": (int, str),
     "runs": int,
     "seed": int,
     "validation_share": float,
@@ -27,6 +27,7 @@ _SHAPES: dict[str, Any] = {
     "drop_constant": bool,
     "log_counts": bool,
     "ignore": [str],
+    "context": [str],
     "indicators": {str: str},
 }
 """What a settings file must hold; anything else is a text."""
@@ -37,7 +38,7 @@ class FitSettings:
     """Everything a fit depends on besides the data file itself.
 
     Attributes:
-        factors: how many factors to find.
+        factors: how many factors to find, or auto.
         solver: auto, search, gradient, gradient-paper, bottleneck, switch or rectified.
         factor_mechanism: auto, linear, mlp or spline.
         variable_mechanism: auto, linear, mlp or spline.
@@ -56,10 +57,12 @@ class FitSettings:
         drop_constant: leave out variables that never change.
         min_mean: leave out variables whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ count / total).
+        context: columns that are no variables and act on them, such as a batch.
+        context_acts_on: auto, mechanisms or readings.
         missing: error, drop or mean: what is done about missing values.
     """
 
-    factors: int = 0
+    factors: int | str = "auto"
     solver: str = "auto"
     factor_mechanism: str = "auto"
     variable_mechanism: str = "auto"
@@ -78,6 +81,8 @@ class FitSettings:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    context: tuple[str, ...] = ()
+    context_acts_on: str = "auto"
     missing: str = "error"
 
     def __post_init__(self) -> None:
@@ -89,6 +94,11 @@ class FitSettings:
             raise InvalidInputError(
                 f"The validation share must be at least 0 and below 1. "
                 f"Got {self.validation_share} instead."
+            )
+        if self.factors != "auto" and (isinstance(self.factors, str) or self.factors < 1):
+            raise InvalidInputError(
+                "The number of factors must be a whole number of at least 1, or auto. "
+                f"Got {self.factors!r} instead."
             )
         if self.min_mean is not None and not math.isfinite(self.min_mean):
             raise InvalidInputError(f"--min-mean must be a finite number. Got {self.min_mean}.")
@@ -113,14 +123,10 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
     """Puts the settings together: defaults < file < options that were given."""
     values = {} if config is None else _read(config)
     values |= {name: value for name, value in options.items() if value is not None}
-    if "ignore" in values:
-        values["ignore"] = tuple(values["ignore"])
-    settings = FitSettings(**values)
-    if settings.factors < 1:
-        raise InvalidInputError(
-            "Say how many factors to find: --factors 6 (or factors = 6 in the settings file)."
-        )
-    return settings
+    for name in ("ignore", "context"):
+        if name in values:
+            values[name] = tuple(values[name])
+    return FitSettings(**values)
 
 
 def _read(path: Path) -> dict[str, Any]:
