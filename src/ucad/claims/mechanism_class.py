@@ -87,11 +87,7 @@ def values(
         _statement(affine),
         {
             "factors": rows,
-            "with_shared_noise": [
-                name
-                for k, name in enumerate(graph.factor_names)
-                if factor_noise(weights.samples, k).is_there
-            ],
+            "with_shared_noise": _with_shared_noise(weights, shape_findings),
             "affine": affine,
             "metric": "MCC with Pearson correlation" if scale else "MCC with RDC",
         },
@@ -132,6 +128,17 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
         side = "it is linear in its parents" if by_parents else "its children are linear in it"
         return {"known": SCALE, "because": f"{side}, which was tested, and has an out-anchor"}
     return {"known": ONE_TO_ONE, "because": _why_not_scale(weights, k, discrete, shape)}
+
+
+def _with_shared_noise(weights: Weights, shape_findings: Collection[str]) -> list[str]:
+    """Factors whose children share noise; a wrong shape of F_X, which they share too, is none."""
+    graph = weights.samples.graph
+    bent = np.isin(graph.variable_names, list(shape_findings))
+    return [
+        name
+        for k, name in enumerate(graph.factor_names)
+        if not bent[graph.R[:, k]].any() and factor_noise(weights.samples, k).is_there
+    ]
 
 
 def _shared_noise(noise: FactorNoise) -> str:
