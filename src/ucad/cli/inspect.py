@@ -13,6 +13,7 @@ from ucad.cli.options import Count
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ucad.consensus.consensus import Consensus
     from ucad.data import InterventionalData
     from ucad.runs import Run
     from ucad.scm import FactorSCM
@@ -96,13 +97,17 @@ def predict(
     """
     import torch
 
+    from ucad.data.duplicates import find_variable
     from ucad.errors import InvalidInputError
     from ucad.runs import load_run
     from ucad.scm import Abstraction
 
     if samples < 2:
         raise InvalidInputError(f"--samples must be at least 2. Got {samples}.")
-    scm, values = load_run(run).scm, _clamps(clamps)
+    loaded = load_run(run)
+    scm = loaded.scm
+    names = scm.graph.variable_names
+    values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
     offset = _context_offset(scm, at)
     if offset is not None and not (scm.context and scm.context.on_readings):
@@ -134,12 +139,26 @@ def predict(
             }
             for node in changed
         ]
+    if loaded.consensus is not None:
+        _add_intervals(rows, loaded.consensus, values, samples)
     if json:
         print(
             json_module.dumps({"clamped": values, "reaches": sorted(image.support), "rows": rows})
         )
     else:
         _show_prediction(values, sorted(image.support), rows)
+
+
+def _add_intervals(
+    rows: list[dict[str, Any]], found: Consensus, values: dict[str, float], samples: int
+) -> None:
+    """What fits on parts of the samples predict, beside each prediction."""
+    from ucad.consensus.intervals import shift_intervals
+
+    intervals = shift_intervals(found, values, samples)
+    for row in rows:
+        interval = intervals.get(row["name"])
+        row |= dict.fromkeys(("low", "high", "moved")) if not interval else interval._asdict()
 
 
 def write_run_report(folder: Path, path: Path | None = None) -> Path:
@@ -218,9 +237,22 @@ def _show_prediction(
 
     clamped = ", ".join(f"{name} = {value:g}" for name, value in values.items()) or "nothing"
     table = Table(title=f"Clamping {clamped}")
-    for heading in ("", "changes", "mean before", "mean after", "shift (sd)"):
+    headings = ["", "changes", "mean before", "mean after", "shift (sd)"]
+    has_fits = any("low" in row for row in rows)
+    for heading in headings + ["90 % of fits", "moves in"] * has_fits:
         table.add_column(heading, justify="left" if heading in ("", "changes") else "right")
     for row in sorted(rows, key=lambda row: (row["kind"], -abs(row["shift_in_sd"]))):
         numbers = (row["mean_before"], row["mean_after"], row["shift_in_sd"])
-        table.add_row(row["kind"], row["name"], *(f"{number:.3f}" for number in numbers))
+        fits = _fit_cells(row) if has_fits else ()
+        table.add_row(row["kind"], row["name"], *(f"{number:.3f}" for number in numbers), *fits)
     show(f"ω reaches the factors: {', '.join(reached) or 'none'}", table)
+
+
+def _fit_cells(row: dict[str, Any]) -> tuple[str, str]:
+    """The range over the fits, and in how many of them it moves; a mark where in few."""
+    from ucad.consensus.support import STABLE
+
+    if row.get("low") is None:
+        return "", "?"
+    mark = "" if row["moved"] >= STABLE else " ?"
+    return f"{row['low']:.3f} … {row['high']:.3f}", f"{row['moved']:.0%} of fits{mark}"

@@ -18,6 +18,7 @@ __all__ = ["FitSettings", "resolve"]
 
 _SHAPES: dict[str, Any] = {
     "factors": int,
+    "runs": int,
     "seed": int,
     "validation_share": float,
     "budget": float,
@@ -48,6 +49,7 @@ class FitSettings:
         validation_share: the part of the samples held out to choose between models.
         seed: random seed.
         device: where to compute.
+        runs: how many fits on parts of the samples tell what comes back.
         target: the column that names what was clamped.
         control: the label of observational samples in it.
         indicators: columns of zeros and ones with the variable each clamps.
@@ -57,6 +59,7 @@ class FitSettings:
         log_counts: turn counts into log(1 + 10⁴ count / total).
         context: columns that are no variables and act on them, such as a batch.
         context_acts_on: auto, mechanisms or readings.
+        missing: error, drop or mean: what is done about missing values.
     """
 
     factors: int = 0
@@ -70,6 +73,7 @@ class FitSettings:
     validation_share: float = 0.2
     seed: int = 0
     device: str = "cpu"
+    runs: int = 0
     target: str | None = None
     control: str = ""
     indicators: Mapping[str, str] = field(default_factory=dict)
@@ -79,6 +83,7 @@ class FitSettings:
     log_counts: bool = False
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
+    missing: str = "error"
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:

@@ -133,7 +133,7 @@ def at_average_context(scm: FactorSCM, data: InterventionalData) -> Intervention
 def _solved(scm: FactorSCM, data: InterventionalData, u: Tensor) -> Tensor:
     """The variables for given noise, clamped ones as they were observed."""
     observed = scm.tensor(data.x)
-    clamped = torch.tensor(data.is_intervened, device=observed.device)
+    clamped = torch.tensor(data.is_left_out, device=observed.device)
     x, graph = observed.clone(), scm.graph
     z = x.new_zeros(len(x), graph.n_factors)
     for level in range(int(graph.factor_level.max(initial=-1)) + 2):

@@ -142,7 +142,7 @@ def _total_effect(data: InterventionalData, context: Context, place: ActsOn) -> 
     For a context that acts on mechanisms, only where nothing is acted on, if those samples are
     enough: a clamp of an ancestor changes the total effect.
     """
-    free: Bool[np.ndarray, "samples variables"] = ~data.is_intervened
+    free: Bool[np.ndarray, "samples variables"] = ~data.is_left_out
     at_rest: Bool[np.ndarray, " samples"] = np.logical_not(data.is_intervened.any(axis=1))
     if place is ActsOn.MECHANISMS and at_rest.sum() >= MIN_AT_REST * (len(context.names) + 1):
         free = np.broadcast_to(at_rest[:, None], free.shape)
@@ -154,7 +154,7 @@ def _direct_effect(scm: FactorSCM, data: InterventionalData, context: Context) -
     """The slopes of what the factors leave of every variable, where it is free."""
     left = scm.abduct(data.x).detach().cpu().numpy()
     w = context.values - context.values.mean(axis=0)
-    return _effect(context, _slopes(w, left, ~data.is_intervened), ActsOn.MECHANISMS)
+    return _effect(context, _slopes(w, left, ~data.is_left_out), ActsOn.MECHANISMS)
 
 
 def _effect(
