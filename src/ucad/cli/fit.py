@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
+"""Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
 
 _logger = logging.getLogger(__name__)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -121,24 +122,10 @@ def predict(
         raise InvalidInputError(
             "The model does not predict finite values for this: what is clamped is too large."
         )
-    rows: list[dict[str, Any]] = []
-    for kind, names, old, new in [
-        ("factor", scm.graph.factor_names, before.z, high),
-        ("variable", scm.graph.variable_names, before.x, after.x),
-    ]:
-        spread = old.std(dim=0)
-        shift = new.mean(dim=0) - old.mean(dim=0)
-        changed = torch.nonzero((new - old).abs().max(dim=0).values > 1e-12)[:, 0].tolist()
-        rows += [
-            {
-                "kind": kind,
-                "name": names[node],
-                "mean_before": float(old[:, node].mean()),
-                "mean_after": float(new[:, node].mean()),
-                "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
-            }
-            for node in changed
-        ]
+    rows = [
+        *_changes("factor", scm.graph.factor_names, before.z, high),
+        *_changes("variable", scm.graph.variable_names, before.x, after.x),
+    ]
     if loaded.consensus is not None:
         _add_intervals(rows, loaded.consensus, values, samples)
     if json:
@@ -147,6 +134,20 @@ def predict(
         )
     else:
         _show_prediction(values, sorted(image.support), rows)
+
+
+def _changes(kind: str, names: Sequence[str], old: Tensor, new: Tensor) -> Iterator[dict[str, Any]]:
+    """The nodes of one level that a clamp changes, with their means before and after."""
+    spread, shift = old.std(dim=0), new.mean(dim=0) - old.mean(dim=0)
+    changed = (new - old).abs().amax(dim=0) > 1e-12
+    for node in changed.nonzero()[:, 0].tolist():
+        yield {
+            "kind": kind,
+            "name": names[node],
+            "mean_before": float(old[:, node].mean()),
+            "mean_after": float(new[:, node].mean()),
+            "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
+        }
 
 
 def _add_intervals(

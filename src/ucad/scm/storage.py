@@ -26,6 +26,8 @@ from ucad.scm.families import FAMILIES, StackedMechanism
 __all__ = ["SCHEMA_VERSION", "load_scm", "save_scm"]
 
 SCHEMA_VERSION = 1
+"""Of the files of a model; a change that old readers would misread raises it."""
+
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 _KINDS = {family.name: family.mechanism_type for family in FAMILIES}
 _ROLES = ("factor_mechanism", "variable_mechanism")

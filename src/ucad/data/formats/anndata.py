@@ -29,6 +29,7 @@ from ucad.files import parse_json, replacing
 __all__ = ["read_h5ad", "write_h5ad"]
 
 _COUNTS_PER_CELL = 1e4
+"""Counts per cell to which all cells are scaled before the logarithm, the convention of scanpy."""
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
