@@ -304,6 +304,11 @@ class InterventionalData:
         return self.is_intervened & soft[self.regime][:, None]
 
     @property
+    def is_set(self) -> Bool[np.ndarray, "samples variables"]:
+        """Where a variable is acted on and set from outside, unless told otherwise."""
+        return np.asarray(self.is_intervened & ~self.may_listen)
+
+    @property
     def covariates(self) -> Float[np.ndarray, "samples covariates"] | None:
         """The values of the context, if there is one."""
         return None if self.context is None else self.context.values

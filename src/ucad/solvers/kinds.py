@@ -1,4 +1,4 @@
-"""What was really done to the targets: fits that believe in clamps, and what they say against it."""
+"""What was really done to targets: fits that believe in clamps, and what speaks against it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: F
     Clamps are believed first: they tell most. If in some regime a target still goes with what its
     factors predict, the data are fitted again with nothing believed of the regimes that were not
     told; the better model then says in which of them targets listen, and if it is not all, a
-    third fit believes in the others. The fit with the highest held-out likelihood is kept, the first of equals.
+    third fit believes in the others. The fit with the highest held-out likelihood is kept.
     """
     first = fit(data, validation)
     untold = _untold(data)

@@ -105,7 +105,7 @@ class RegimeTests:
         the regime's own mean of x_v. Where the regime has moved x_v, the two can be told apart. A
         kind of intervention that was told is believed.
         """
-        listens = self.data.may_listen.any(axis=0)
+        listens: Bool[np.ndarray, " variables"] = np.array(self.data.may_listen.any(axis=0))
         enough = PREFERRED + np.log(self.data.n_variables)
         rest = self.at_rest(self.data.x)
         for v, regime in self.regimes.items():
