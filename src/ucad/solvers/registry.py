@@ -31,6 +31,7 @@ __all__ = [
     "SolveSettings",
     "Solver",
     "SolverEntry",
+    "one_thread",
     "solve",
     "solver_named",
 ]
@@ -217,7 +218,7 @@ def solve(
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
         return fit_by_kind(train, held_out, fit)
 
-    with _one_thread():
+    with one_thread():
         if data.context is None:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
@@ -274,7 +275,7 @@ def _check_device(device: str, solver: str) -> None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
     before = torch.get_num_threads()
     with threadpool_limits(limits=1):
