@@ -47,3 +47,9 @@ def test_what_is_acted_on_together_is_no_effect():
     claim = upstream(samples)
     assert not any(row["variable"] in ("X1", "X2") for row in claim.details["moved"])
     assert np.isfinite([row["P"] for row in claim.details["moved"]]).all()
+
+
+def test_regimes_that_are_known_to_listen_are_left_out():
+    samples = samples_of(SCM, System(action="shift"), n_samples=3000)
+    assert upstream(samples).answer is Answer.NO
+    assert upstream(samples, samples.regime_names).answer is Answer.UNKNOWN

@@ -91,8 +91,10 @@ def certify(
     weights, adequacy = Weights(samples), Adequacy(samples)
     shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
     unseen = train if held_out is None else held_out
-    clamped, oriented = clamps(samples), directions(samples, data, account.open_directions)
-    upward, known = upstream(samples), values(weights, shape, left)
+    soft = [n for r, n in enumerate(data.regime_names) if data.kind_of(r).may_listen]
+    clamped = clamps(samples, soft)
+    oriented = directions(samples, data, account.open_directions)
+    upward, known = upstream(samples, soft), values(weights, shape, left)
     found = (
         held_out_fit(samples),
         nothing_left(adequacy, weights, seed),

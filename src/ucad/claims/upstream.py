@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Moved(NamedTuple):
     P: float
 
 
-def upstream(samples: TestSamples) -> Claim:
+def upstream(samples: TestSamples, soft: Collection[str] = ()) -> Claim:
     """Where j is set from outside, does x_j leave all alone that is not below j?
 
     T_ij = Σ a b / √Σ a² b² over the samples in which j is acted on and i is free, a and b being x_j
@@ -49,10 +50,15 @@ def upstream(samples: TestSamples) -> Claim:
     none in e_i, however the functions were fitted. Something moves if n² · 2 Φ̄(|T_ij|) < .001 and
     the correlation explains more than 1 % of e_i there. Overall, an effect that shows only where
     j is acted on is diluted by all other samples; here it is not. O(samples · variables).
+
+    Args:
+        samples: what the tests look at.
+        soft: regimes whose targets are known to listen to their parents still: left out.
     """
     found, n_acted = [], 0
+    is_set = ~np.isin(samples.regime_names, list(soft))[samples.regime]
     for j in range(samples.n_variables):
-        rows = np.flatnonzero(samples.is_intervened[:, j])
+        rows = np.flatnonzero(samples.is_intervened[:, j] & is_set)
         rows = rows[np.isin(samples.regime[rows], _varying(samples, j, rows))]
         if len(rows) >= MIN_ACTED_ROWS:
             n_acted += 1
