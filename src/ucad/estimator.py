@@ -25,11 +25,12 @@ from ucad.consensus.running import RunOptions, fits_folder
 from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.context import take_context
 from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM
+from ucad.scm import Abstraction, FactorSCM, at_average_context
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import SolveSettings, solve
 
@@ -61,6 +62,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         variable_mechanism: how variables are made of factors, the same.
         layers: the layer of every variable, where causes lie in earlier layers than effects.
         prior: edges that are known to be there, or not to be.
+        context_acts_on: where the context of the samples acts: on `mechanisms`, on `readings` (what
+            is measured of a variable, clamped or not), or `auto`: clamped samples tell.
         standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
@@ -97,6 +100,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     variable_mechanism: str
     layers: Sequence[int] | NDArray[np.int64] | None
     prior: PriorKnowledge | None
+    context_acts_on: str
     standardise: bool
     validation_share: float
     max_seconds: float | None
@@ -120,6 +124,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         variable_mechanism: str = "auto",
         layers: Sequence[int] | NDArray[np.int64] | None = None,
         prior: PriorKnowledge | None = None,
+        context_acts_on: str = "auto",
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
@@ -136,6 +141,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.variable_mechanism = variable_mechanism
         self.layers = layers
         self.prior = prior
+        self.context_acts_on = context_acts_on
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
@@ -152,6 +158,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y: Any = None,  # noqa: ARG002 - scikit-learn's contract
         interventions: Any = None,
         *,
+        context: Any = None,
         checkpoint: Path | None = None,
     ) -> UCAD:
         """Learns the factors.
@@ -162,12 +169,17 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             interventions: what was clamped: a boolean matrix like X, the target(s) of every
                 sample (a name, several joined by `;` or as a list, nothing for none), or the name
                 of a column of X that holds them.
+            context: what else is known of every sample, such as its batch: columns by name (texts
+                become indicators), an array, or the names of columns of X. It is never abstracted.
             checkpoint: a file for the state of a long gradient fit, which goes on from there; the
                 finished fits of a consensus are kept in a folder beside it.
         """
         check_n_runs(self.n_runs)
         options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
-        data, self.columns_ = merge_duplicates(self._as_data(X, interventions))
+        X, covariates = take_context(X, context)
+        data = self._as_data(X, interventions)
+        data = data if covariates is None else data.with_context(covariates)
+        data, self.columns_ = merge_duplicates(data)
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
@@ -181,11 +193,15 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             progress=self.progress,
             checkpoint=checkpoint,
         )
-        self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
         self.data_, self.sample_ = (
             _about(data) | self.columns_.to_json(),
             _sample(data, settings.seed),
         )
+        scm = result.scm.in_original_units(scaling)
+        parts = (data, train, validation)
+        data, train, validation = (at_average_context(scm, part) for part in parts)
+        unseen = None if unseen is None else at_average_context(scm, unseen)
+        self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
             self.scm_,
             data.complete,
@@ -224,10 +240,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.status_ = noted(self.status_, found)
             warnings.warn(found.note, ConvergenceWarning, stacklevel=3)
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """τ: the factors of given samples."""
-        x = self._samples(X)
-        return _finite(self.scm_.state_map(x).cpu().numpy())
+    def transform(self, X: Any, context: Any = None) -> NDArray[np.float64]:
+        """τ: the factors of given samples, at their context or at the average one."""
+        x, w = self._samples(X, context)
+        return _finite(self.scm_.state_map(x, w).cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -241,10 +257,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
-        x = self._samples(X)
+        x, w = self._samples(X)
         own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
         clamped = own.is_left_out if own else self._clamps(x, interventions)
-        return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
+        return float(_finite(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -322,6 +338,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
             prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
+            context_acts_on=self.context_acts_on,
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
@@ -351,12 +368,19 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ) from error
         return parts.train, parts.validation, parts.test if unseen else None
 
-    def _samples(self, X: Any) -> NDArray[np.float64]:
+    def _samples(
+        self, X: Any, context: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The variables, and the covariates of the model if they are given."""
         check_is_fitted(self)
+        X, known = take_context(X, context)
+        effect = self.scm_.context
         if isinstance(X, InterventionalData):
-            return merged_as(X, self.graph_.variable_names).x
-        x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
-        return self.columns_.merged(x)
+            x, known = merged_as(X, self.graph_.variable_names).x, known or X.context
+        else:
+            x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+            x = self.columns_.merged(x)
+        return x, None if known is None or effect is None else known.aligned(effect.names).values
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
@@ -435,6 +459,7 @@ def _about(data: InterventionalData) -> dict[str, Any]:
         "n_samples": data.n_samples,
         "n_variables": data.n_variables,
         "n_regimes": len(np.unique(data.regime)),
+        "context": "" if data.context is None else ", ".join(data.context.names),
     }
 
 

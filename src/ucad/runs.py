@@ -59,7 +59,10 @@ _STATUS = {
 }
 _SETTINGS = {
     "n_factors": Optional((int, str)),
-    **dict.fromkeys(("solver", "factor_mechanism", "variable_mechanism", "device"), Optional(str)),
+    **dict.fromkeys(
+        ("solver", "factor_mechanism", "variable_mechanism", "device", "context_acts_on"),
+        Optional(str),
+    ),
     "standardise": Optional(bool),
     "validation_share": Optional(float),
     "random_state": Optional((int, str, NoneType)),

@@ -29,6 +29,7 @@ from ucad.errors import UcadError
 __all__ = ["app", "main"]
 
 OK, NOT_IN_FULL, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: 2 is what shells and option parsers use for wrong use, and 130 is 128 + SIGINT."""
 
 app = App(
     name="ucad",

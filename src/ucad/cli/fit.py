@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
+"""Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
 
 _logger = logging.getLogger(__name__)
 
@@ -45,6 +46,8 @@ def fit(
     drop_constant: bool | None = None,
     min_mean: float | None = None,
     log_counts: bool | None = None,
+    context: tuple[str, ...] | None = None,
+    context_acts_on: str | None = None,
     missing: Literal["error", "drop", "mean"] | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
@@ -103,6 +106,11 @@ def fit(
         Leave out variables whose mean is below this.
     log_counts
         Turn counts into log(1 + 10^4 count / total of the sample).
+    context
+        A column (of the table, of obs) that is no variable and acts on variables, such as a batch
+        or the depth; may be given several times. Texts become indicators.
+    context_acts_on
+        Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
     missing
         What is done about missing values: error refuses them, drop leaves out the samples that
         have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
@@ -189,6 +197,7 @@ def fit_model(
             factor_mechanism=settings.factor_mechanism,
             variable_mechanism=settings.variable_mechanism,
             prior=known,
+            context_acts_on=settings.context_acts_on,
             standardise=settings.standardise,
             validation_share=settings.validation_share,
             max_seconds=settings.budget,
@@ -233,6 +242,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         variable_mechanism=settings.variable_mechanism,
         device=settings.device,
         max_seconds=settings.budget,
+        context_acts_on=settings.context_acts_on,
     )
     _read(path, settings)
 
@@ -266,6 +276,7 @@ def _read(path: Path, settings: FitSettings) -> InterventionalData:
         drop_constant=settings.drop_constant,
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
+        context=settings.context,
         missing=settings.missing,
     )
     if settings.layers is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,12 @@ from cyclopts import Parameter
 from ucad.cli.options import Count
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from ucad.consensus.consensus import Consensus
     from ucad.data import InterventionalData
     from ucad.runs import Run
+    from ucad.scm import FactorSCM
 
 __all__ = ["certify", "predict", "report", "write_run_report"]
 
@@ -73,6 +77,7 @@ def predict(
     /,
     *clamps: str,
     samples: Count = 2000,
+    at: tuple[str, ...] = (),
     json: bool = False,
 ) -> None:
     """Predict what clamping variables does, to the factors and to the variables.
@@ -85,6 +90,9 @@ def predict(
         What to clamp: STAT1=0 JAK2=1.5
     samples
         How many samples of the model to average over.
+    at
+        The context to predict at, column=value; may be given several times. The average context
+        if not given.
     json
         Print JSON.
     """
@@ -102,31 +110,22 @@ def predict(
     names = scm.graph.variable_names
     values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
+    offset = _context_offset(scm, at)
+    if offset is not None and not (scm.context and scm.context.on_readings):
+        context = context + offset
     image = abstraction.intervention_map(values)
     before, after = scm.solve(context), scm.solve(context, values)
     high = abstraction.high_level.solve(context, image)
+    if offset is not None and scm.context and scm.context.on_readings:
+        before, after = (state._replace(x=state.x + offset) for state in (before, after))
     if not all(bool(torch.isfinite(part).all()) for part in (before.x, after.x, before.z, high)):
         raise InvalidInputError(
             "The model does not predict finite values for this: what is clamped is too large."
         )
-    rows: list[dict[str, Any]] = []
-    for kind, names, old, new in [
-        ("factor", scm.graph.factor_names, before.z, high),
-        ("variable", scm.graph.variable_names, before.x, after.x),
-    ]:
-        spread = old.std(dim=0)
-        shift = new.mean(dim=0) - old.mean(dim=0)
-        changed = torch.nonzero((new - old).abs().max(dim=0).values > 1e-12)[:, 0].tolist()
-        rows += [
-            {
-                "kind": kind,
-                "name": names[node],
-                "mean_before": float(old[:, node].mean()),
-                "mean_after": float(new[:, node].mean()),
-                "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
-            }
-            for node in changed
-        ]
+    rows = [
+        *_changes("factor", scm.graph.factor_names, before.z, high),
+        *_changes("variable", scm.graph.variable_names, before.x, after.x),
+    ]
     if loaded.consensus is not None:
         _add_intervals(rows, loaded.consensus, values, samples)
     if json:
@@ -135,6 +134,20 @@ def predict(
         )
     else:
         _show_prediction(values, sorted(image.support), rows)
+
+
+def _changes(kind: str, names: Sequence[str], old: Tensor, new: Tensor) -> Iterator[dict[str, Any]]:
+    """The nodes of one level that a clamp changes, with their means before and after."""
+    spread, shift = old.std(dim=0), new.mean(dim=0) - old.mean(dim=0)
+    changed = (new - old).abs().amax(dim=0) > 1e-12
+    for node in changed.nonzero()[:, 0].tolist():
+        yield {
+            "kind": kind,
+            "name": names[node],
+            "mean_before": float(old[:, node].mean()),
+            "mean_after": float(new[:, node].mean()),
+            "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
+        }
 
 
 def _add_intervals(
@@ -178,10 +191,23 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
 
 def _sample(run: Run, folder: Path) -> InterventionalData:
     from ucad.errors import FormatError
+    from ucad.scm import at_average_context
 
     if run.sample is None:
         raise FormatError(f"'{folder}' holds no sample of the data to report on.")
-    return run.sample
+    return at_average_context(run.scm, run.sample)
+
+
+def _context_offset(scm: FactorSCM, words: tuple[str, ...]) -> Tensor | None:
+    """What a context written as column=value adds to every variable."""
+    from ucad.errors import InvalidInputError
+
+    if not words:
+        return None
+    if scm.context is None:
+        raise InvalidInputError("The model has no context to predict at. Leave out --at.")
+    pairs = {name: value for name, _, value in (word.partition("=") for word in words)}
+    return scm.context.offset(scm.context.at(pairs)[None])
 
 
 def _clamps(words: tuple[str, ...]) -> dict[str, float]:

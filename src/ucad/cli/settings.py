@@ -27,6 +27,7 @@ _SHAPES: dict[str, Any] = {
     "drop_constant": bool,
     "log_counts": bool,
     "ignore": [str],
+    "context": [str],
     "indicators": {str: str},
 }
 """What a settings file must hold; anything else is a text."""
@@ -56,6 +57,8 @@ class FitSettings:
         drop_constant: leave out variables that never change.
         min_mean: leave out variables whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ count / total).
+        context: columns that are no variables and act on them, such as a batch.
+        context_acts_on: auto, mechanisms or readings.
         missing: error, drop or mean: what is done about missing values.
     """
 
@@ -78,6 +81,8 @@ class FitSettings:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    context: tuple[str, ...] = ()
+    context_acts_on: str = "auto"
     missing: str = "error"
 
     def __post_init__(self) -> None:
@@ -113,8 +118,9 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
     """Puts the settings together: defaults < file < options that were given."""
     values = {} if config is None else _read(config)
     values |= {name: value for name, value in options.items() if value is not None}
-    if "ignore" in values:
-        values["ignore"] = tuple(values["ignore"])
+    for name in ("ignore", "context"):
+        if name in values:
+            values[name] = tuple(values[name])
     settings = FitSettings(**values)
     if settings.factors < 1:
         raise InvalidInputError(
