@@ -183,7 +183,7 @@ def _is_in(A: np.ndarray, problem: WorldProblem | Problem, edge: Any) -> bool:
 def _factor_edges(
     problem: WorldProblem | Problem, model: Any, support: Support
 ) -> dict[str, list[tuple[float, bool]]]:
-    """Edges of Q and R; those of a factor that is, by its values, none of the true ones are wrong."""
+    """Edges of Q and R; those of a factor that is none of the true ones are wrong."""
     if isinstance(problem, WorldProblem) and problem.graph is None:
         return {}
     z, true = model.transform(problem.test.x), problem.factors

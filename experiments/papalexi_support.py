@@ -39,14 +39,16 @@ def main(words: Sequence[str] | None = None) -> None:
     shared = Path(os.environ.get("UCAD_SHARED", ROOT.parent / "shared"))
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", type=Path, default=shared / "data" / "papalexi2021.h5ad")
-    parser.add_argument("--target", default="gene", help="the column that names the knock-out")
-    parser.add_argument("--control", default="NT")
+    parser.add_argument("--target", default="target", help="the column that names the knock-out")
+    parser.add_argument("--control", default="control")
     parser.add_argument("--factors", type=int, default=4)
     parser.add_argument("--genes", type=int, default=N_GENES)
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/results/papalexi_support.json"))
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("docs/results/papalexi_support.json")
+    )
     options = parser.parse_args(words)
     if not options.file.exists():
         print(f"There is no '{options.file}': nothing is done (give --file).")
@@ -119,7 +121,12 @@ def summary(model: ucad.UCAD, support: Support) -> dict[str, Any]:
 
 def _read(options: argparse.Namespace) -> InterventionalData:
     return ucad.read(
-        options.file, target=options.target, control=options.control, drop_constant=True
+        options.file,
+        target=options.target,
+        control=options.control,
+        context=["replicate"],
+        drop_constant=True,
+        log_counts=True,
     )
 
 

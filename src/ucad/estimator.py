@@ -198,6 +198,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _sample(data, settings.seed),
         )
         scm = result.scm.in_original_units(scaling)
+        known = data if unseen is None else together(train, validation)
         parts = (data, train, validation)
         data, train, validation = (at_average_context(scm, part) for part in parts)
         unseen = None if unseen is None else at_average_context(scm, unseen)
@@ -211,7 +212,6 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=settings.seed,
         )
         if self.n_runs:
-            known = data if unseen is None else together(train, validation)
             self._find_consensus(result, known, settings, options)
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
