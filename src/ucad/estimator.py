@@ -20,9 +20,16 @@ from ucad._types import Progress
 from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import as_layers, check_fittable, check_informative
-from ucad.data.targets import split_targets
+from ucad.data.checks import as_layers, check_finite, check_fittable, check_informative, some
+from ucad.data.given import (
+    check_table,
+    clamps_of,
+    columns_by_name,
+    given_interventions,
+    take_column,
+)
 from ucad.errors import InvalidInputError
+from ucad.parameters import as_callable, as_flag, as_number, as_seed, as_whole_number
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
 from ucad.solvers import FitResult
@@ -146,13 +153,13 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
         scaling = Scaling.of(train.x)
-        if not self.standardise:
+        if not as_flag(self.standardise, "standardise"):
             scaling = Scaling(np.zeros_like(scaling.mean), np.ones_like(scaling.scale))
         result = solve(
             train.standardised(scaling),
             settings,
             validation=validation.standardised(scaling),
-            progress=self.progress,
+            progress=as_callable(self.progress, "progress"),
             checkpoint=checkpoint,
         )
         self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
@@ -177,7 +184,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
         check_is_fitted(self)
-        Z = np.asarray(Z, dtype=np.float64)
+        Z = _numbers(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != self.graph_.n_factors:
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
@@ -186,6 +193,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
+        if isinstance(interventions, str):
+            X, interventions = take_column(X, interventions)
         x = self._samples(X)
         own = X.is_intervened if isinstance(X, InterventionalData) else None
         clamped = self._clamps(x, interventions) if own is None else own
@@ -233,28 +242,32 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("feature_names_in_", None)
             return X if self.layers is None else replace(X, layer_of=as_layers(self.layers))
         if isinstance(interventions, str):
-            X, interventions = _take_column(X, interventions)
-        x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2)
+            X, interventions = take_column(X, interventions)
+        x = self._validated(X, ensure_min_samples=2, ensure_min_features=2)
         frame_names = getattr(self, "feature_names_in_", None)
         names = None if frame_names is None else frame_names.tolist()
-        if interventions is None or _is_matrix(interventions, x):
+        given = None if interventions is None else given_interventions(interventions, x.shape)
+        if given is None or isinstance(given, np.ndarray):
             return InterventionalData.from_arrays(
-                x, interventions, variable_names=names, layer_of=self.layers
+                x, given, variable_names=names, layer_of=self.layers
             )
-        labels = _labels(interventions)
-        return InterventionalData.from_targets(
-            x, labels, variable_names=names, layer_of=self.layers
-        )
+        return InterventionalData.from_targets(x, given, variable_names=names, layer_of=self.layers)
+
+    def _validated(self, X: Any, **options: Any) -> NDArray[np.float64]:
+        """X as scikit-learn checks it, as numbers."""
+        check_table(X)
+        try:
+            x = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options)
+        except (OverflowError, RuntimeError) as error:
+            raise InvalidInputError(f"X must be a matrix of numbers: {error}.") from error
+        names = getattr(self, "feature_names_in_", range(x.shape[1]))
+        check_finite(x, [str(name) for name in names])
+        return np.ascontiguousarray(x)
 
     def _settings(self, data: InterventionalData) -> SolveSettings:
-        if not isinstance(self.n_factors, int | np.integer) or self.n_factors < 1:
+        if as_whole_number(self.n_factors, "n_factors", low=1) > data.n_variables:
             raise InvalidInputError(
-                f"The 'n_factors' parameter of UCAD must be a whole number of at least 1. "
-                f"Got {self.n_factors!r} instead."
-            )
-        if self.n_factors >= data.n_variables:
-            raise InvalidInputError(
-                f"The 'n_factors' parameter of UCAD must be below the number of variables, "
+                f"The 'n_factors' parameter of UCAD must be at most the number of variables, "
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
         _check_device(self.device)
@@ -273,12 +286,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, data: InterventionalData, seed: int
     ) -> tuple[InterventionalData, InterventionalData, InterventionalData | None]:
         """Train, validation, and what only the certificate sees; with few samples there is none."""
-        share = self.validation_share
-        if not 0 <= share < 1:
-            raise InvalidInputError(
-                f"The 'validation_share' parameter of UCAD must be at least 0 and below 1. "
-                f"Got {share} instead."
-            )
+        share = as_number(
+            self.validation_share, "validation_share", "at least 0 and below 1", 0.0, 1.0
+        )
         if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
             return data, data, None
         unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0
@@ -295,17 +305,22 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _samples(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
+        names = self.graph_.variable_names
         if isinstance(X, InterventionalData):
+            if X.variable_names != names:
+                raise InvalidInputError(
+                    f"The data must have the variables of the model, in the same order: "
+                    f"{some(names)}. Got {some(X.variable_names)}."
+                )
             return X.x
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        if not hasattr(self, "feature_names_in_"):
+            X = columns_by_name(X, names)
+        return self._validated(X, reset=False)
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
             return None
-        if _is_matrix(interventions, x):
-            return np.asarray(interventions, dtype=bool)
-        names = self.graph_.variable_names
-        return np.array([np.isin(names, split_targets(label)) for label in _labels(interventions)])
+        return clamps_of(given_interventions(interventions, x.shape), self.graph_.variable_names)
 
 
 def load(folder: str | Path) -> UCAD:
@@ -334,14 +349,9 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if not isinstance(random_state, int | np.integer):
+    if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
-    if not 0 <= random_state < 2**32:
-        raise InvalidInputError(
-            f"The 'random_state' parameter of UCAD must be from 0 to {2**32 - 1}. "
-            f"Got {random_state} instead."
-        )
-    return int(random_state)
+    return as_seed(random_state, "random_state")
 
 
 def _check_device(device: str) -> None:
@@ -372,26 +382,11 @@ def _about(data: InterventionalData) -> dict[str, Any]:
     }
 
 
-def _is_matrix(interventions: Any, x: NDArray[np.float64]) -> bool:
-    return getattr(interventions, "shape", None) == x.shape
-
-
-def _labels(interventions: Any) -> list[str]:
-    """One label a sample: a name, several joined by `;`, or nothing."""
-    return [
-        ";".join(map(str, entry))
-        if isinstance(entry, list | tuple | set | frozenset)
-        else ("" if entry is None or entry != entry else str(entry))
-        for entry in interventions
-    ]
-
-
-def _take_column(X: Any, name: str) -> tuple[Any, Any]:
-    if not hasattr(X, "columns") or name not in list(X.columns):
-        raise InvalidInputError(
-            f"'interventions' names the column '{name}', and X has no such column."
-        )
-    return X.drop(columns=[name]), X[name].tolist()
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"'{name}' must be a matrix of numbers: {error}.") from error
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
+from ucad.data.targets import label_of
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
@@ -54,7 +55,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
     keep = columns_to_keep(x, names, options)
     return InterventionalData.from_targets(
         (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep],
-        ["" if label != label else str(label) for label in table.obs[target]],
+        [label_of(label) for label in table.obs[target]],
         variable_names=[names[column] for column in keep],
         control=options.control,
     )

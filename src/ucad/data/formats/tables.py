@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from ucad._types import VariableSamples
 from ucad.data.dataset import InterventionalData
+from ucad.data.formats.dialect import rows_of
 from ucad.data.formats.options import (
     REGIME_COLUMN,
     TARGET_COLUMN,
@@ -27,7 +28,7 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
-from ucad.data.targets import check_targets, join_targets, split_targets
+from ucad.data.targets import check_targets, join_targets, label_of, split_targets
 from ucad.errors import (
     FormatError,
     InvalidInputError,
@@ -51,18 +52,16 @@ _logger = logging.getLogger(__name__)
 
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a comma (`.csv`) or tab (`.tsv`, `.txt`) separated table with a header line."""
-    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    side = _side_of(path)
     with parsed_as(path, "a text table"):
-        text = read_text(path)
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    rows = [row for row in rows if row]
+        rows = rows_of(read_text(path), path, guess=side is None)
     if len(rows) < 2:
         raise FormatError(f"'{path}' has no samples: it needs a header line and a line per sample.")
-    side = _side_of(path)
     header = rows[0] if side is not None else [name.strip() for name in rows[0]]
     with all_at_once() as check:
         check(_check_widths, path, rows)
         check(_check_header, path, header)
+        check(_check_names, path, header if side is None else ())
     if side is not None and "variable_names" in side:
         header = _columns_of(side, path, header)
     columns = dict(zip(header, zip(*rows[1:], strict=True), strict=True))
@@ -92,6 +91,7 @@ def read_parquet(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a parquet table."""
     parquet = _pyarrow_parquet()
     with parsed_as(path, "a parquet file"):
+        _check_header(path, parquet.read_schema(path).names)
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
         stored = (table.schema.metadata or {}).get(_METADATA)
@@ -153,11 +153,13 @@ def _check_widths(path: Path, rows: list[list[str]]) -> None:
         return
     listed = "; ".join(f"Line {at} of '{path}' has {width} fields" for at, width in wrong[:_SHOWN])
     more = f"; and {len(wrong) - _SHOWN} more such lines" if len(wrong) > _SHOWN else ""
-    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.")
+    above = {len(row) for row in rows[1:]} == {wrong[0][1]} and wrong[0][1] > len(rows[0])
+    advice = " Remove what stands above the line with the names." if above else ""
+    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.{advice}")
 
 
 def _check_header(path: Path, header: list[str]) -> None:
-    """Refuses columns of the same name, and columns without one but for the first."""
+    """Refuses columns of the same name, and columns without a name, except the first."""
     doubled = sorted(name for name, count in Counter(header).items() if count > 1 and name)
     if doubled:
         raise FormatError(
@@ -166,6 +168,19 @@ def _check_header(path: Path, header: list[str]) -> None:
     unnamed = [at for at, name in enumerate(header, start=1) if name == "" and at > 1]
     if unnamed:
         raise FormatError(f"Column {unnamed[0]} of '{path}' has no name in the header.")
+
+
+def _check_names(path: Path, header: Sequence[str]) -> None:
+    """Refuses a first line of measurements, which would be lost; whole numbers can be names."""
+    try:
+        has_fraction = any(not float(name).is_integer() for name in header)
+    except (ValueError, OverflowError):
+        return
+    if has_fraction:
+        raise FormatError(
+            f"The first line of '{path}' must name the variables. It holds only numbers: "
+            f"{', '.join(header[:_SHOWN])}. Write a line with names above it."
+        )
 
 
 def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str]:
@@ -255,7 +270,7 @@ def _take_labels(
             return [""] * n_samples
         target = default
     require_column(target, names, "targets")
-    return ["" if value is None or value != value else str(value) for value in columns.pop(target)]
+    return [label_of(value) for value in columns.pop(target)]
 
 
 def _numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarray, " samples"]:

@@ -220,9 +220,9 @@ def _split(data: InterventionalData, seed: int) -> tuple[InterventionalData, Int
 def _check(
     data: InterventionalData, n_factors: int, config: GradientConfig, initial: FactorSCM | None
 ) -> None:
-    if not 0 < n_factors < data.n_variables:
+    if not 0 < n_factors <= data.n_variables:
         raise InvalidInputError(
-            "'n_factors' must be at least 1 and below the number of variables, "
+            "'n_factors' must be at least 1 and at most the number of variables, "
             f"{data.n_variables}. Got {n_factors} instead."
         )
     if initial is not None:
