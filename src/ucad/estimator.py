@@ -20,7 +20,8 @@ from ucad._types import Progress
 from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import as_layers, check_finite, check_fittable, check_informative, some
+from ucad.data.checks import as_flags, as_layers, check_finite, check_fittable, check_informative
+from ucad.data.duplicates import Columns, merge_duplicates, merged_as
 from ucad.data.given import (
     check_table,
     clamps_of,
@@ -78,6 +79,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         status_: how the fit ended.
         certificate_: what may be claimed.
         history_: what happened on the way.
+        columns_: which columns of X are which variables; identical ones are one variable.
 
     >>> import ucad
     >>> problem = ucad.paper_problem("a", "16-3", seed=0, n_samples=2000)
@@ -148,7 +150,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 of a column of X that holds them.
             checkpoint: a file for the state of a long gradient fit, which goes on from there.
         """
-        data = self._as_data(X, interventions)
+        data, self.columns_ = merge_duplicates(self._as_data(X, interventions))
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
@@ -163,12 +165,15 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint=checkpoint,
         )
         self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
-        self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
+        self.data_, self.sample_ = (
+            _about(data) | self.columns_.to_json(),
+            _sample(data, settings.seed),
+        )
         self.certificate_ = certify(
             self.scm_,
-            data,
-            held_out=unseen,
-            train=data if unseen is None else train,
+            data.complete,
+            held_out=None if unseen is None else unseen.complete,
+            train=data.complete if unseen is None else train.complete,
             notes=result.status,
             seed=settings.seed,
         )
@@ -189,15 +194,15 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return _finite(self.scm_.expected_variables(Z).cpu().numpy())
+        return self.columns_.expanded(_finite(self.scm_.expected_variables(Z).cpu().numpy()))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
         if isinstance(interventions, str):
             X, interventions = take_column(X, interventions)
         x = self._samples(X)
-        own = X.is_intervened if isinstance(X, InterventionalData) else None
-        clamped = self._clamps(x, interventions) if own is None else own
+        own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
+        clamped = own.is_left_out if own else self._clamps(x, interventions)
         return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
@@ -276,7 +281,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
-            prior=self.prior,
+            prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
@@ -307,20 +312,20 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         names = self.graph_.variable_names
         if isinstance(X, InterventionalData):
-            if X.variable_names != names:
-                raise InvalidInputError(
-                    f"The data must have the variables of the model, in the same order: "
-                    f"{some(names)}. Got {some(X.variable_names)}."
-                )
-            return X.x
+            return merged_as(X, names).x
         if not hasattr(self, "feature_names_in_"):
-            X = columns_by_name(X, names)
-        return self._validated(X, reset=False)
+            found = columns_by_name(X, names)
+            if found is not None:
+                return found
+        return self.columns_.merged(self._validated(X, reset=False))
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
             return None
-        return clamps_of(given_interventions(interventions, x.shape), self.graph_.variable_names)
+        given = given_interventions(interventions, (len(x), self.n_features_in_))
+        if isinstance(given, np.ndarray):
+            return self.columns_.any_of(as_flags(given, "interventions"))
+        return clamps_of(given, self.graph_.variable_names)
 
 
 def load(folder: str | Path) -> UCAD:
@@ -334,7 +339,8 @@ def load(folder: str | Path) -> UCAD:
     )
     model._keep(result, run.scm)
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
-    model.n_features_in_ = run.scm.graph.n_variables
+    model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
+    model.n_features_in_ = len(model.columns_.variable)
     return model
 
 

@@ -86,6 +86,7 @@ def evaluate_run(
 ) -> EvaluationTable:
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
     import ucad
+    from ucad.data.duplicates import merged_as
     from ucad.metrics import ALL_METRICS, EvaluationSettings, EvaluationTable, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
@@ -93,8 +94,11 @@ def evaluate_run(
     learned, true = load_run(run).scm, _true_model(truth)
     graph = _true_graph(truth, true)
     test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
-    if test.variable_names != learned.graph.variable_names:
-        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.")
+    names = learned.graph.variable_names
+    try:
+        test, validation = (merged_as(part, names) for part in (test, validation))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
     factors = read_array(truth / "factors.npy")
     settings = EvaluationSettings(seed=seed, trees=Trees(trees))
     nll = tuple(

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ucad._types import WhichIntervened
-from ucad.data.checks import as_flags, some
+from ucad._types import VariableSamples, WhichIntervened
+from ucad.data.checks import check_finite, some
+from ucad.data.duplicates import JOINT, find_variable
 from ucad.data.targets import (
     check_targets,
-    count_targets,
     is_nothing,
     join_targets,
     split_targets,
@@ -50,25 +50,35 @@ def take_column(X: Any, name: str) -> tuple[Any, Any]:
     return X.drop(columns=[name]), X[name].tolist()
 
 
-def columns_by_name(X: Any, names: Sequence[str]) -> Any:
-    """The columns of a frame in the order of a model's variables; anything else as it is.
+def columns_by_name(X: Any, names: Sequence[str]) -> VariableSamples | None:
+    """The columns of a frame in the order of a model's variables; None if X says no names.
 
     Raises:
         InvalidInputError: a variable that has a name of its own is not in the frame.
     """
     columns = list(getattr(X, "columns", ()))
     if not columns or not hasattr(X, "iloc") or not all(isinstance(c, str) for c in columns):
-        return X
-    missing = [name for name in names if name not in columns]
+        return None
+    chosen = {name: _column_of(name, columns) for name in names}
+    missing = [name for name, column in chosen.items() if column is None]
     if missing and list(names) == [f"X{number}" for number in range(1, len(names) + 1)]:
-        return X  # fitted without names: scikit-learn warns of that
+        return None  # fitted without names: scikit-learn warns of that
     if missing:
         raise InvalidInputError(
             f"X has no column for {len(missing)} of the {len(names)} variables of the model: "
             f"{some(missing)}."
         )
     check_table(X)
-    return X[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
+    x = X[list(chosen.values())].to_numpy(dtype=np.float64, na_value=np.nan)
+    check_finite(x, names)
+    return np.asarray(x)
+
+
+def _column_of(name: str, columns: Sequence[str]) -> str | None:
+    """The column of a variable, or the first of those that were merged into it."""
+    if name in columns:
+        return name
+    return next((part for part in name.split(JOINT) if part in columns), None)
 
 
 def given_interventions(interventions: Any, shape: tuple[int, int]) -> np.ndarray | list[str]:
@@ -105,13 +115,19 @@ def given_interventions(interventions: Any, shape: tuple[int, int]) -> np.ndarra
     return [_label(at, entry) for at, entry in enumerate(rows)]
 
 
-def clamps_of(given: np.ndarray | list[str], names: Sequence[str]) -> WhichIntervened:
-    """Which of the variables were clamped in every sample; a misspelt name is refused."""
-    if isinstance(given, np.ndarray):
-        return as_flags(given, "interventions")
-    check_targets(count_targets(given), names)
-    kinds = {label: np.isin(names, split_targets(label)) for label in dict.fromkeys(given)}
-    return np.array([kinds[label] for label in given])
+def clamps_of(labels: Sequence[str], names: Sequence[str]) -> WhichIntervened:
+    """Which of the variables were clamped in every sample; a misspelt name is refused.
+
+    >>> clamps_of(["", "a", "a;b"], ("a", "b|c")).tolist()
+    [[False, False], [True, False], [True, True]]
+    """
+    meant = {
+        label: [find_variable(name, names) for name in split_targets(label)]
+        for label in dict.fromkeys(labels)
+    }
+    check_targets(Counter(name for label in labels for name in meant[label]), names)
+    clamps = {label: np.isin(names, found) for label, found in meant.items()}
+    return np.array([clamps[label] for label in labels])
 
 
 def _check_frame(X: Any) -> None:
