@@ -23,8 +23,12 @@ MAX_SEED = 2**32 - 1
 """The largest seed that every random generator we use takes: numpy's legacy one has 32 bits."""
 
 
-def as_whole_number(value: Any, name: str, *, low: int, high: int | None = None) -> int:
+def as_whole_number(
+    value: Any, name: str, *, low: int, high: int | None = None, other: str = ""
+) -> int:
     """A whole number in a range; truth values, texts and fractions are refused.
+
+    `other` is what the message names as the alternative, if there is one.
 
     >>> as_whole_number(2.5, "n_factors", low=1)
     Traceback (most recent call last):
@@ -35,7 +39,8 @@ def as_whole_number(value: Any, name: str, *, low: int, high: int | None = None)
     if is_whole and low <= int(value) and (high is None or int(value) <= high):
         return int(value)
     span = f"of at least {low}" if high is None else f"from {low} to {high}"
-    raise InvalidInputError(_refused(name, f"a whole number {span}", value))
+    alternative = f", or {other!r}" if other else ""
+    raise InvalidInputError(_refused(name, f"a whole number {span}{alternative}", value))
 
 
 def as_seed(value: Any, name: str = "seed") -> int:

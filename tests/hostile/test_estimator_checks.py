@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of an estimator, for every solver, with one factor and with two."""
+"""scikit-learn's own checks of an estimator: every solver, one factor, two, and as many as fit."""
 
 from dataclasses import replace
 
@@ -14,6 +14,8 @@ EPOCHS = 4
 """Of training: what is checked is the contract, not the fit."""
 QUICK = {"search": (2,)}
 """What `make test` tries besides tests/test_estimator.py, which has the default."""
+COUNTING = ("auto", "search")
+"""Solvers for which the number of factors is counted here; with the others it takes long."""
 
 
 class Layered(ucad.UCAD):
@@ -46,7 +48,7 @@ def _short_training(monkeypatch):
 def _cases():
     for name, entry in SOLVERS.items():
         kind = Layered if entry.needs_layers else ucad.UCAD
-        for n_factors in (1, 2):
+        for n_factors in (1, 2, "auto") if name in COUNTING else (1, 2):
             marks = [] if n_factors in QUICK.get(name, ()) else [pytest.mark.hostile_full]
             for estimator, check in estimator_checks_generator(kind(n_factors, solver=name)):
                 label = f"{name}-{n_factors}-{check.func.__name__}"
