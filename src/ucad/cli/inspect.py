@@ -212,6 +212,7 @@ def write_run_report(folder: Path, path: Path | None = None, gene_sets: Path | N
         status=run.status.to_json(),
         history=run.history,
         metrics=load_metrics(folder),
+        support=None if run.consensus is None else run.consensus.support,
         factors=run.factors,
         provenance={
             "created": run.created,
