@@ -21,10 +21,11 @@ from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.readings import reading_noise
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM
+from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult
 from ucad.solvers.registry import SolveSettings, solve
 
@@ -60,6 +61,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
             status that says so. None for no limit.
+        measurement: how variables were read: `none` for without noise, `gaussian`, `counts`, or
+            `auto` (counts where the values are counts); the linear search alone knows of noise.
+        measurement_noise: the standard deviation of a `gaussian` reading, in the units of X, for
+            all variables or for each.
         random_state: random seed.
         device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
@@ -89,6 +94,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     standardise: bool
     validation_share: float
     max_seconds: float | None
+    measurement: str
+    measurement_noise: float | Sequence[float] | None
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
@@ -106,6 +113,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
+        measurement: str = "none",
+        measurement_noise: float | Sequence[float] | None = None,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
@@ -119,6 +128,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
+        self.measurement = measurement
+        self.measurement_noise = measurement_noise
         self.random_state = random_state
         self.device = device
         self.progress = progress
@@ -144,10 +155,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data = self._as_data(X, interventions)
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
-        train, validation, unseen = self._split(data, settings.seed)
+        noise = reading_noise(data, self.measurement, self.measurement_noise)
+        chooses = noise is None  # with measurement noise there is one class of mechanisms
+        train, validation, unseen = self._split(data, settings.seed, chooses=chooses)
         scaling = Scaling.of(train.x)
         if not self.standardise:
             scaling = Scaling(np.zeros_like(scaling.mean), np.ones_like(scaling.scale))
+        if noise is not None:
+            settings = replace(settings, noise=noise / scaling.scale**2)
         result = solve(
             train.standardised(scaling),
             settings,
@@ -170,9 +185,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """τ: the factors of given samples."""
+        """τ: the factors of given samples; of noisy readings their posterior mean."""
         x = self._samples(X)
-        return _finite(self.scm_.state_map(x).cpu().numpy())
+        return _finite(estimated_state(self.scm_, x).z.cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -270,7 +285,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _split(
-        self, data: InterventionalData, seed: int
+        self, data: InterventionalData, seed: int, *, chooses: bool
     ) -> tuple[InterventionalData, InterventionalData, InterventionalData | None]:
         """Train, validation, and what only the certificate sees; with few samples there is none."""
         share = self.validation_share
@@ -282,6 +297,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
             return data, data, None
         unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0
+        share = share if chooses else 0.0
         parts = data.split(1 - share - unseen, share, unseen, seed=seed)
         try:
             check_fittable(parts.train.x, data.variable_names)
@@ -291,7 +307,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"A 'validation_share' of {share} leaves {parts.train.n_samples} of "
                 f"{data.n_samples} samples to learn from, which is too little: {error}"
             ) from error
-        return parts.train, parts.validation, parts.test if unseen else None
+        validation = parts.validation if chooses else parts.train
+        return parts.train, validation, parts.test if unseen else None
 
     def _samples(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -402,7 +419,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
             value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
             plain[name] = value
-        elif name == "layers":
+        elif name in ("layers", "measurement_noise"):
             plain[name] = np.asarray(value).tolist()
         elif name != "progress":
             plain[name] = repr(value)

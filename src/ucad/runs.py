@@ -58,6 +58,8 @@ _STATUS = {
 _SETTINGS = {
     "n_factors": Optional((int, str)),
     **dict.fromkeys(("solver", "factor_mechanism", "variable_mechanism", "device"), Optional(str)),
+    "measurement": Optional(str),
+    "measurement_noise": Optional((float, [float], NoneType)),
     "standardise": Optional(bool),
     "validation_share": Optional(float),
     "random_state": Optional((int, str, NoneType)),

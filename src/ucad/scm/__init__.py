@@ -28,6 +28,7 @@ from ucad.scm.interventions import (
     parametric,
     soft,
 )
+from ucad.scm.measurement import EstimatedState, denoised, estimated_state
 from ucad.scm.mechanisms import Bijection, Reparametrised
 from ucad.scm.storage import load_scm, save_scm
 
@@ -42,6 +43,7 @@ __all__ = [
     "Clamp",
     "Constant",
     "ErrorBound",
+    "EstimatedState",
     "FactorSCM",
     "Function",
     "HighLevelModel",
@@ -56,7 +58,9 @@ __all__ = [
     "SplineMechanism",
     "State",
     "Transform",
+    "denoised",
     "error_bound",
+    "estimated_state",
     "family_named",
     "family_of",
     "hard",

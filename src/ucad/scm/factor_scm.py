@@ -57,6 +57,8 @@ class FactorSCM:
         variable_mechanism: F_X, factors to variables; must be blind to what `graph.R` leaves out.
         noise_scale: the standard deviation of u, one a variable.
         intervention: what has been done to the model so far.
+        reading_noise: the standard deviation of the noise with which every variable is read, or
+            None for none; it is part of `noise_scale`, and no mechanism sees it.
     """
 
     graph: FactorGraph
@@ -64,6 +66,7 @@ class FactorSCM:
     variable_mechanism: Mechanism
     noise_scale: Float[Tensor, " variables"]
     intervention: Intervention = IDENTITY
+    reading_noise: Float[Tensor, " variables"] | None = None
 
     def __post_init__(self) -> None:
         _check_mask("factor_mechanism", self.factor_mechanism, self.graph.Q.T)
@@ -75,6 +78,14 @@ class FactorSCM:
             )
         if not bool((self.noise_scale >= 0).all()):
             raise InvalidInputError("'noise_scale' must be at least 0 everywhere.")
+        if self.reading_noise is not None and (
+            self.reading_noise.shape != self.noise_scale.shape
+            or not bool((self.reading_noise >= 0).all())
+        ):
+            raise InvalidInputError(
+                "'reading_noise' must have one entry of at least 0 per variable, "
+                f"{self.graph.n_variables}. Got shape {tuple(self.reading_noise.shape)}."
+            )
 
     def do(self, intervention: InterventionLike) -> FactorSCM:
         """Returns M^i: the model under an intervention on variables or factors.
@@ -225,6 +236,7 @@ class FactorSCM:
             factor_mechanism=F_Z.before(to_original.inverse()),
             variable_mechanism=F_X.after(to_original),
             noise_scale=self.noise_scale * scale,
+            reading_noise=None if self.reading_noise is None else self.reading_noise * scale,
         )
 
     def in_standard_units(self, scaling: Scaling) -> FactorSCM:

@@ -6,17 +6,19 @@ import contextlib
 import importlib
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
-from ucad.scm.families import FAMILIES, Family, family_named
+from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
@@ -131,6 +133,8 @@ class SolveSettings:
         seed: random seed.
         device: where to compute.
         max_seconds: the budget; None for no limit.
+        noise: the variance of the noise with which every variable is read, in the units of the
+            data; None for none.
     """
 
     n_factors: int
@@ -141,6 +145,7 @@ class SolveSettings:
     seed: int = 0
     device: str = "cpu"
     max_seconds: float | None = None
+    noise: Float[np.ndarray, " variables"] | None = None
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -164,6 +169,21 @@ class SolveSettings:
                 f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
             )
         _check_device(self.device, self.solver)
+        if self.noise is not None:
+            self._check_noise()
+
+    def _check_noise(self) -> None:
+        """Only the linear search knows of readings with noise."""
+        if self.solver not in (AUTO, "search"):
+            raise InvalidInputError(
+                f"The solver '{self.solver}' knows no measurement noise. Use 'search', or "
+                "measurement='none'."
+            )
+        for side in (self.factor_mechanism, self.variable_mechanism):
+            if side not in (AUTO, AFFINE.name):
+                raise InvalidInputError(
+                    f"With measurement noise, mechanisms must be linear. Got {side!r} instead."
+                )
 
 
 def solver_named(name: str) -> Solver:
@@ -196,6 +216,8 @@ def solve(
         )
     solver = solver_named(settings.solver)
     classes = solver.classes(settings.factor_mechanism, settings.variable_mechanism)
+    if settings.noise is not None:
+        classes = ((AFFINE, AFFINE),)
     problem = Problem.of(
         data,
         settings.n_factors,
@@ -204,6 +226,7 @@ def solve(
         seed=settings.seed,
         budget=Budget(settings.max_seconds),
     )
+    problem = replace(problem, noise=settings.noise)
     aid = Help(validation, progress, checkpoint, settings.device)
     with _one_thread():
         return solver.fit(problem, classes, aid)
