@@ -21,6 +21,7 @@ from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
 from ucad.data.readings import reading_noise
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
@@ -76,6 +77,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         status_: how the fit ended.
         certificate_: what may be claimed.
         history_: what happened on the way.
+        columns_: which columns of X are which variables; identical ones are one variable.
 
     >>> import ucad
     >>> problem = ucad.paper_problem("a", "16-3", seed=0, n_samples=2000)
@@ -152,7 +154,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 of a column of X that holds them.
             checkpoint: a file for the state of a long gradient fit, which goes on from there.
         """
-        data = self._as_data(X, interventions)
+        data, self.columns_ = merge_duplicates(self._as_data(X, interventions))
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         noise = reading_noise(data, self.measurement, self.measurement_noise)
@@ -171,12 +173,15 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint=checkpoint,
         )
         self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
-        self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
+        self.data_, self.sample_ = (
+            _about(data) | self.columns_.to_json(),
+            _sample(data, settings.seed),
+        )
         self.certificate_ = certify(
             self.scm_,
-            data,
-            held_out=unseen,
-            train=data if unseen is None else train,
+            data.complete,
+            held_out=None if unseen is None else unseen.complete,
+            train=data.complete if unseen is None else train.complete,
             notes=result.status,
             seed=settings.seed,
         )
@@ -197,13 +202,13 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return _finite(self.scm_.expected_variables(Z).cpu().numpy())
+        return self.columns_.expanded(_finite(self.scm_.expected_variables(Z).cpu().numpy()))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
         x = self._samples(X)
-        own = X.is_intervened if isinstance(X, InterventionalData) else None
-        clamped = self._clamps(x, interventions) if own is None else own
+        own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
+        clamped = own.is_left_out if own else self._clamps(x, interventions)
         return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
@@ -278,7 +283,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
-            prior=self.prior,
+            prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
@@ -313,16 +318,21 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _samples(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         if isinstance(X, InterventionalData):
-            return X.x
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+            return merged_as(X, self.graph_.variable_names).x
+        x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return self.columns_.merged(x)
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
             return None
-        if _is_matrix(interventions, x):
-            return np.asarray(interventions, dtype=bool)
+        if getattr(interventions, "shape", None) == (len(x), self.n_features_in_):
+            return self.columns_.merged(np.asarray(interventions, dtype=bool))
         names = self.graph_.variable_names
-        return np.array([np.isin(names, split_targets(label)) for label in _labels(interventions)])
+        targets = [
+            [find_variable(name, names) for name in split_targets(label)]
+            for label in _labels(interventions)
+        ]
+        return np.array([np.isin(names, some) for some in targets])
 
 
 def load(folder: str | Path) -> UCAD:
@@ -336,7 +346,8 @@ def load(folder: str | Path) -> UCAD:
     )
     model._keep(result, run.scm)
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
-    model.n_features_in_ = run.scm.graph.n_variables
+    model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
+    model.n_features_in_ = len(model.columns_.variable)
     return model
 
 

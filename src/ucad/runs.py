@@ -71,7 +71,7 @@ _RUN = {
     "created": str,
     "versions": {str: str},
     "settings": _SETTINGS,
-    "data": {str: PLAIN},
+    "data": {str: (*PLAIN, [int])},
     "status": _STATUS,
     "seconds": float,
 }

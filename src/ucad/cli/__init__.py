@@ -17,6 +17,7 @@ from ucad import __version__
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
 from ucad.cli.fit import fit
+from ucad.cli.info import info
 from ucad.cli.inspect import certify, predict, report
 from ucad.cli.networks import record, steer
 from ucad.cli.output import patient_output
@@ -39,6 +40,7 @@ app = App(
     suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
 app.command(demo)
+app.command(info)
 app.command(fit)
 app.command(evaluate)
 app.command(certify)

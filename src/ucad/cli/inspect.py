@@ -89,13 +89,16 @@ def predict(
     """
     import torch
 
+    from ucad.data.duplicates import find_variable
     from ucad.errors import InvalidInputError
     from ucad.runs import load_run
     from ucad.scm import Abstraction
 
     if samples < 2:
         raise InvalidInputError(f"--samples must be at least 2. Got {samples}.")
-    scm, values = load_run(run).scm, _clamps(clamps)
+    scm = load_run(run).scm
+    names = scm.graph.variable_names
+    values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
     image = abstraction.intervention_map(values)
     before, after = scm.solve(context), scm.solve(context, values)

@@ -57,6 +57,7 @@ class FitSettings:
         drop_constant: leave out variables that never change.
         min_mean: leave out variables whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ count / total).
+        missing: error, drop or mean: what is done about missing values.
     """
 
     factors: int = 0
@@ -79,6 +80,7 @@ class FitSettings:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    missing: str = "error"
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:

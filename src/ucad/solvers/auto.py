@@ -83,7 +83,7 @@ def is_bent(scm: FactorSCM, train: InterventionalData, validation: Interventiona
         data.x - scm.expected_variables(scm.state_map(data.x)).numpy()
         for data in (train, validation)
     ]
-    nats = explained_nats(train.x, residuals[0], train.is_intervened, NETWORK)
+    nats = explained_nats(train.x, residuals[0], train.is_left_out, NETWORK)
     below = transitive_closure(np.asarray(scm.graph.variable_adjacency))
     nats[below | np.eye(n, dtype=bool)] = 0.0
     A = np.asarray(scm.graph.variable_adjacency)
@@ -101,7 +101,7 @@ def _is_curved(
     residuals: Sequence[Float[np.ndarray, "_ variables"]],
     parts: tuple[InterventionalData, InterventionalData],
 ) -> bool:
-    rows = [np.flatnonzero(~part.is_intervened[:, j]) for part in parts]
+    rows = [np.flatnonzero(~part.is_left_out[:, j]) for part in parts]
     u = [part.x[np.ix_(some, inputs)] for part, some in zip(parts, rows, strict=True)]
     e = [residual[some, j] for residual, some in zip(residuals, rows, strict=True)]
     if min(len(e[0]), len(e[1])) < 2 * len(inputs) + 10:
@@ -123,7 +123,7 @@ def has_straight_factors(problem: Problem, scm: FactorSCM) -> bool:
     for j in np.argsort(-n_parents, kind="stable")[:N_LOOKED_AT]:
         if n_parents[j] < 2:
             continue
-        free = (~data.is_intervened[:, j]).astype(np.float64)
+        free = (~data.is_left_out[:, j]).astype(np.float64)
         regression = Regression(data.x[:, j], free)
         function = problem.fitter(NETWORK).fit(data.x, np.flatnonzero(A[:, j]), regression)
         gradient = function.gradient(data.x)
@@ -143,7 +143,7 @@ def _following(classes: Sequence[Class], *, straight: bool) -> Class:
 
 
 def _likelihood(result: FitResult, validation: InterventionalData) -> Float[np.ndarray, " samples"]:
-    values = result.scm.log_likelihood(validation.x, validation.is_intervened)
+    values = result.scm.log_likelihood(validation.x, validation.is_left_out)
     return np.asarray(values.cpu().numpy())
 
 

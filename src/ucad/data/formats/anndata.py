@@ -20,6 +20,8 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
+from ucad.data.missing import without_missing
+from ucad.data.targets import control_notes
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
@@ -51,13 +53,18 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
-    keep = columns_to_keep(x, names, options)
-    return InterventionalData.from_targets(
-        (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep],
-        ["" if label != label else str(label) for label in table.obs[target]],
-        variable_names=[names[column] for column in keep],
+    keep, notes = columns_to_keep(x, names, options)
+    kept = [names[column] for column in keep]
+    labels = ["" if label != label else str(label) for label in table.obs[target]]
+    values = (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep]
+    filled = without_missing(values, kept, labels, options.missing)
+    data = InterventionalData.from_targets(
+        filled.x,
+        [labels[row] for row in filled.rows],
+        variable_names=kept,
         control=options.control,
     )
+    return filled.marked(data, *notes, *control_notes(labels, options.control))
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:
@@ -82,7 +89,7 @@ def _log_counts(counts: np.ndarray) -> np.ndarray:
     """log(1 + 10⁴ · count / total of the cell)."""
     if (counts < 0).any():
         raise InvalidInputError("Counts must be at least 0 to be turned into logarithms.")
-    totals = counts.sum(axis=1, keepdims=True, dtype=np.float64)
+    totals = np.nansum(counts, axis=1, keepdims=True, dtype=np.float64)
     return np.log1p(_COUNTS_PER_CELL * counts / np.where(totals > 0, totals, 1.0))
 
 

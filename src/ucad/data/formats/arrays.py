@@ -16,6 +16,7 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
+from ucad.data.missing import without_missing
 from ucad.errors import FormatError
 from ucad.files import parse_json, replacing
 
@@ -35,13 +36,17 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
             side = parse_json(str(arrays["side"]))
         return with_side_information(x, *parts, names, side)
     check_shapes(x, x if clamps is None else clamps, x[:, 0], layers)
-    keep = columns_to_keep(x, names, options)
-    return InterventionalData.from_arrays(
-        x[:, keep],
-        None if clamps is None else clamps[:, keep],
-        variable_names=[names[j] for j in keep],
+    keep, notes = columns_to_keep(x, names, options)
+    kept = [names[j] for j in keep]
+    regimes = [b""] * len(x) if clamps is None else [row.tobytes() for row in clamps]
+    filled = without_missing(x[:, keep], kept, regimes, options.missing)
+    data = InterventionalData.from_arrays(
+        filled.x,
+        None if clamps is None else clamps[np.ix_(filled.rows, keep)],
+        variable_names=kept,
         layer_of=None if layers is None else layers[keep],
     )
+    return filled.marked(data, *notes)
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:

@@ -87,7 +87,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
             "Too few samples to keep some for validation: the validation NLL is of the same data."
         )
         status = replace(status, notes=(*status.notes, note))
-    nll = scm.nll(validation.x, validation.is_intervened)
+    nll = scm.nll(validation.x, validation.is_left_out)
     return FitResult(scm, status, nll, trained.history, budget.seconds)
 
 

@@ -79,7 +79,7 @@ def fit_gradients(  # noqa: PLR0913  (the entry point: everything a user may say
     results = []
     for learner, own, split, seed in each:
         scm, status = finish(learner, own, config, Run(seed, progress))
-        nll = scm.nll(split.validation.x, split.validation.is_intervened)
+        nll = scm.nll(split.validation.x, split.validation.is_left_out)
         results.append(FitResult(scm, status, nll, own.history, time.monotonic() - started))
     return results
 

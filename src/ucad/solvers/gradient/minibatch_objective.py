@@ -53,7 +53,7 @@ class MinibatchObjective:
     ) -> MinibatchObjective:
         """Moves a data set to the device."""
         x = torch.tensor(data.x, dtype=torch.float32, device=device)
-        is_free = torch.tensor(~data.is_intervened, dtype=torch.float32, device=device)
+        is_free = torch.tensor(~data.is_left_out, dtype=torch.float32, device=device)
         share = is_free.sum(dim=0) / is_free.sum()
         return cls(x, is_free, share, variance_floor, min(batch_size, data.n_samples))
 

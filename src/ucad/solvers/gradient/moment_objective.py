@@ -48,7 +48,7 @@ def masked_moments(data: InterventionalData) -> Float[Tensor, "variables feature
     ones = np.ones((data.n_samples, 1))
     features = np.concatenate([data.x, ones], axis=1, dtype=np.float64)
     moments = np.empty((data.n_variables, features.shape[1], features.shape[1]))
-    for j, moment in enumerate(MaskedMoments(features, data.is_intervened)):
+    for j, moment in enumerate(MaskedMoments(features, data.is_left_out)):
         moments[j] = moment.matrix
     return torch.from_numpy(moments)
 
@@ -79,7 +79,7 @@ class MomentObjective:
         cls, data: InterventionalData, variance_floor: float, device: torch.device | str = "cpu"
     ) -> MomentObjective:
         """Computes the masked moments of a data set, in double precision."""
-        free = torch.from_numpy((~data.is_intervened).sum(axis=0)).double()
+        free = torch.from_numpy((~data.is_left_out).sum(axis=0)).double()
         share = (free / free.sum()).to(device)
         return cls(masked_moments(data).to(device), share, variance_floor)
 

@@ -106,7 +106,7 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
         possible = _likely(data, possible, problem.floor)
     candidates = [np.flatnonzero(column) for column in possible.T]
     moments = local_moments(
-        data.x, data.x, data.is_intervened, candidates, problem.floor, problem.reading_noise
+        data.x, data.x, data.is_left_out, candidates, problem.floor, problem.reading_noise
     )
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
@@ -135,7 +135,7 @@ def parent_sets(
         moments = local_moments(
             flat,
             targets[:, some],
-            data.is_intervened[:, some],
+            data.is_left_out[:, some],
             columns,
             problem.floor,
             problem.reading_noise,

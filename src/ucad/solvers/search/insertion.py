@@ -102,7 +102,7 @@ def _explained(
     features = problem.variable_family.features(values[:, None])[:, 0]
     design = np.column_stack([features, np.ones(len(values))])
     explained = ((design @ np.linalg.lstsq(design, left, rcond=None)[0]) ** 2).sum(axis=0)
-    counts = np.maximum((~problem.data.is_intervened).sum(axis=0), 1)
+    counts = np.maximum((~problem.data.is_left_out).sum(axis=0), 1)
     share = explained / (counts * (errors + problem.floor))
     nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
     return nats - problem.penalty - features.shape[1] / 2

@@ -162,7 +162,7 @@ def fit_variable(
 
     The noise that F_X passes on from the readings of the parents, bᵀ N b, is no error of it.
     """
-    free = ~problem.data.is_intervened[:, j]
+    free = ~problem.data.is_left_out[:, j]
     regression = Regression(problem.data.x[:, j], free.astype(np.float64))
     fitted = fitter.fit(z, parents, regression, start)
     error = float(np.mean((regression.target - fitted.values(z))[free] ** 2))
@@ -201,7 +201,7 @@ def unexplained(problem: Problem, model: Model) -> VariableSamples:
     """What the factors leave of every variable; 0 where it is clamped."""
     x, z = problem.data.x, model.state
     left = np.stack([x - g.values(z) for x, g in zip(x.T, model.variables, strict=True)]).T
-    return np.where(problem.data.is_intervened, 0.0, left)
+    return np.where(problem.data.is_left_out, 0.0, left)
 
 
 def pseudo_target(
@@ -224,7 +224,7 @@ def target_from_children(problem: Problem, model: Model, k: int) -> Regression:
     """What all its children say factor k should be."""
     data, z = problem.data, model.state
     children = np.flatnonzero(model.R[:, k])
-    free = ~data.is_intervened[:, children]
+    free = ~data.is_left_out[:, children]
     residual, slope = np.zeros(free.shape), np.zeros(free.shape)
     for at, j in enumerate(children):
         function = model.variables[j]
@@ -281,13 +281,13 @@ def _better_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Mo
     for j, function in zip(children, others, strict=True):
         variables[j] = function
         left = x[:, j] - function.values(changed.state)
-        errors[j] = np.mean(left[~problem.data.is_intervened[:, j]] ** 2)
+        errors[j] = np.mean(left[~problem.data.is_left_out[:, j]] ** 2)
     return scored(problem, replace(changed, variables=tuple(variables), errors=errors))
 
 
 def scored(problem: Problem, model: Model) -> Model:
     """The same model with the score of its errors and edges."""
-    counts = (~problem.data.is_intervened).sum(axis=0)
+    counts = (~problem.data.is_left_out).sum(axis=0)
     fit = -(counts / 2 * np.log(model.errors + problem.floor)).sum()
     functions = (*model.factors, *model.variables)
     price = sum(problem.penalty * len(f.parents) + len(f.weights) / 2 for f in functions)
