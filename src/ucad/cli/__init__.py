@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from cyclopts import App, CycloptsError
 
 from ucad import __version__
+from ucad.cli.compare import compare
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
 from ucad.cli.fit import fit
@@ -28,6 +29,7 @@ from ucad.errors import UcadError
 __all__ = ["app", "main"]
 
 OK, NOT_IN_FULL, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: 2 is what shells and option parsers use for wrong use, and 130 is 128 + SIGINT."""
 
 app = App(
     name="ucad",
@@ -45,6 +47,7 @@ app.command(fit)
 app.command(evaluate)
 app.command(certify)
 app.command(report)
+app.command(compare)
 app.command(predict)
 app.command(simulate)
 app.command(record)

@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 _SHOWN = 5
+"""Names or numbers listed in a message: enough to recognise what they have in common."""
+
 MAX_MAGNITUDE = 1e100
 """The largest size and the inverse of the smallest spread that a fit takes, in the user's units.
 A fit adds up fourth powers at most, which stay below the largest double, 1.8e308, up to about

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
 from ucad.data import checks
+from ucad.data.context import Context
 from ucad.data.moments import MaskedMoments
 from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
 from ucad.data.targets import (
@@ -76,6 +77,7 @@ class InterventionalData:
         scaling: how the user's units became those of `x`, if they did.
         is_part: made from a larger data set. A part may hold constant columns, and variables
             that are clamped in all of its samples.
+        context: what else is known of every sample, such as its batch; never abstracted.
         is_missing: True where a value was not measured and is filled in; None if nowhere.
         notes: what was left out or changed in reading, one sentence each.
     """
@@ -88,6 +90,7 @@ class InterventionalData:
     regime_names: tuple[str, ...] = ()
     scaling: Scaling | None = None
     is_part: bool = False
+    context: Context | None = None
     is_missing: WhichIntervened | None = None
     notes: tuple[str, ...] = ()
 
@@ -114,6 +117,11 @@ class InterventionalData:
         for name in ("x", "is_intervened", "regime", "layer_of", "is_missing"):
             object.__setattr__(self, name, _read_only(getattr(self, name)))
         checks.check_regime_names(self.regime, self.regime_names)
+        if self.context is not None and len(self.context) != len(self.x):
+            raise InvalidInputError(
+                f"The context must have one row per sample, {len(self.x)}. "
+                f"Got {len(self.context)} instead."
+            )
 
     @classmethod
     def from_arrays(
@@ -260,7 +268,20 @@ class InterventionalData:
             digest.update(f"{array.shape}{array.dtype}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((self.variable_names, self.regime_names)).encode())
+        if self.context is not None:
+            digest.update(repr(self.context.names).encode())
+            digest.update(np.ascontiguousarray(self.context.values).tobytes())
         return digest.hexdigest()
+
+    def with_context(self, context: Context | Mapping[str, ArrayLike]) -> InterventionalData:
+        """Returns the data with covariates of the samples, by name; texts become indicators."""
+        known = context if isinstance(context, Context) else Context.from_columns(context)
+        return replace(self, context=known)
+
+    @property
+    def covariates(self) -> Float[np.ndarray, "samples covariates"] | None:
+        """The values of the context, if there is one."""
+        return None if self.context is None else self.context.values
 
     def select(self, rows: Rows) -> InterventionalData:
         """Returns the part that holds the given samples."""
@@ -270,6 +291,7 @@ class InterventionalData:
             is_intervened=self.is_intervened[rows],
             regime=self.regime[rows],
             is_part=True,
+            context=self.context and self.context.select(rows),
             is_missing=None if self.is_missing is None else self.is_missing[rows],
         )
 
@@ -324,9 +346,10 @@ class InterventionalData:
 
     def __repr__(self) -> str:
         layers = "" if self.layer_of is None else f", {len(np.unique(self.layer_of))} layers"
+        known = "" if self.context is None else f", context {', '.join(self.context.names)}"
         return (
             f"InterventionalData({self.n_samples} samples × {self.n_variables} variables, "
-            f"{len(np.unique(self.regime))} regimes{layers})"
+            f"{len(np.unique(self.regime))} regimes{layers}{known})"
         )
 
     def _name_regimes(self) -> None:

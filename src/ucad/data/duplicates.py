@@ -35,6 +35,7 @@ MAX_COMPARED, MAX_ROWS = 2_000, 500
 """Variables and samples for which all pairs are compared: about half a second."""
 
 _SHOWN = 5
+"""Names listed in a message: enough to recognise what they have in common."""
 _logger = logging.getLogger(__name__)
 
 

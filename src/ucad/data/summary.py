@@ -20,6 +20,7 @@ FEW_SAMPLES = 20
 standard deviation."""
 
 _SHOWN = 30
+"""Names listed in a message: enough to recognise what they have in common."""
 
 
 @dataclass(frozen=True)

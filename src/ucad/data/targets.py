@@ -23,6 +23,7 @@ _SEPARATOR = ";"
 _PARTS = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:;|$))|[^;]*)\s*(?:;|$)')
 """A name in double quotes (doubled inside), or anything without a separator."""
 _SHOWN = 8
+"""Labels listed in a message: they are short, and often only one of them is misspelt."""
 
 CONTROL_WORDS = {
     "control", "controls", "ctrl", "nt", "ntc", "nontargeting", "negctrl", "negativecontrol",

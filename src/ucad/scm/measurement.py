@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ucad.errors import InvalidInputError
-from ucad.scm.factor_scm import FactorSCM, Matrix
+from ucad.scm.factor_scm import Covariates, FactorSCM, Matrix
 from ucad.scm.families import LinearMechanism
 
 __all__ = ["EstimatedState", "denoised", "estimated_state"]
@@ -43,12 +43,15 @@ class _Readings(NamedTuple):
     noise: Float[Tensor, " variables"]
 
 
-def denoised(scm: FactorSCM, y: Matrix) -> Float[Tensor, "samples variables"]:
+def denoised(
+    scm: FactorSCM, y: Matrix, covariates: Covariates | None = None
+) -> Float[Tensor, "samples variables"]:
     """E[x | y] = y − D S⁻¹ (y − μ), with the mean μ and covariance S of readings by the model.
 
-    The readings themselves where the model has no reading noise. O(n³ + N n²).
+    The readings themselves where the model has no reading noise. What covariates add to readings
+    is taken off first. O(n³ + N n²).
     """
-    y = scm.tensor(y)
+    y = scm.without_context(y, covariates)
     if scm.reading_noise is None:
         return y
     mean, covariance, noise = _readings(scm)
@@ -58,13 +61,15 @@ def denoised(scm: FactorSCM, y: Matrix) -> Float[Tensor, "samples variables"]:
     return shrunk
 
 
-def estimated_state(scm: FactorSCM, y: Matrix) -> EstimatedState:
+def estimated_state(
+    scm: FactorSCM, y: Matrix, covariates: Covariates | None = None
+) -> EstimatedState:
     """E[τ(x) | y] = A E[x | y] + a, and its error √diag(A (D − D S⁻¹ D) Aᵀ).
 
     Exact for Gaussian variables and noise, the best linear estimate for others. Without reading
     noise it is τ(y), without error. Every reading is taken for an observational one.
     """
-    z = scm.state_map(denoised(scm, y))
+    z = scm.state_map(denoised(scm, y, covariates))
     if scm.reading_noise is None:
         return EstimatedState(z, z.new_zeros(z.shape[1]))
     _, covariance, noise = _readings(scm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -20,6 +20,7 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
+from ucad.solvers.context import check_choice, fit_in_context
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
@@ -133,6 +134,7 @@ class SolveSettings:
         seed: random seed.
         device: where to compute.
         max_seconds: the budget; None for no limit.
+        context_acts_on: where a context of the data acts: `mechanisms`, `readings`, or `auto`.
         noise: the variance of the noise with which every variable is read, in the units of the
             data; None for none.
     """
@@ -145,7 +147,8 @@ class SolveSettings:
     seed: int = 0
     device: str = "cpu"
     max_seconds: float | None = None
-    noise: Float[np.ndarray, " variables"] | None = None
+    context_acts_on: str = AUTO
+    noise: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -168,6 +171,7 @@ class SolveSettings:
             raise InvalidInputError(
                 f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
             )
+        check_choice(self.context_acts_on)
         _check_device(self.device, self.solver)
         if self.noise is not None:
             self._check_noise()
@@ -218,18 +222,35 @@ def solve(
     classes = solver.classes(settings.factor_mechanism, settings.variable_mechanism)
     if settings.noise is not None:
         classes = ((AFFINE, AFFINE),)
-    problem = Problem.of(
-        data,
-        settings.n_factors,
-        classes[0],
-        prior=settings.prior,
-        seed=settings.seed,
-        budget=Budget(settings.max_seconds),
-    )
-    problem = replace(problem, noise=settings.noise)
-    aid = Help(validation, progress, checkpoint, settings.device)
+    budget = Budget(settings.max_seconds)
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        problem = Problem.of(
+            train,
+            settings.n_factors,
+            classes[0],
+            prior=settings.prior,
+            seed=settings.seed,
+            budget=budget,
+        )
+        problem = replace(problem, noise=_noise_in_units_of(train, data, settings.noise))
+        return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
+
     with _one_thread():
-        return solver.fit(problem, classes, aid)
+        if data.context is None:
+            return fit(data, validation)
+        return fit_in_context(data, validation, settings.context_acts_on, fit)
+
+
+def _noise_in_units_of(
+    train: InterventionalData, data: InterventionalData, noise: Sequence[float] | None
+) -> Float[np.ndarray, " variables"] | None:
+    """The variance of the noise, after data were standardised once more."""
+    if noise is None:
+        return None
+    scales = [np.ones(1) if one.scaling is None else one.scaling.scale for one in (data, train)]
+    changed: Float[np.ndarray, " variables"] = np.asarray(noise) * (scales[0] / scales[1]) ** 2
+    return changed
 
 
 def families_asked_for(

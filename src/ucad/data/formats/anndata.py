@@ -15,6 +15,7 @@ from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
     columns_to_keep,
+    in_context,
     parsed_as,
     require_column,
     side_information,
@@ -28,6 +29,7 @@ from ucad.files import parse_json, replacing
 __all__ = ["read_h5ad", "write_h5ad"]
 
 _COUNTS_PER_CELL = 1e4
+"""Counts per cell to which all cells are scaled before the logarithm, the convention of scanpy."""
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
@@ -53,6 +55,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
+    for name in options.context:
+        require_column(name, columns, "context in 'obs'")
+    known = {name: table.obs[name].to_numpy() for name in options.context}
     keep, notes = columns_to_keep(x, names, options)
     kept = [names[column] for column in keep]
     labels = ["" if label != label else str(label) for label in table.obs[target]]
@@ -64,7 +69,8 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
         variable_names=kept,
         control=options.control,
     )
-    return filled.marked(data, *notes, *control_notes(labels, options.control))
+    data = filled.marked(data, *notes, *control_notes(labels, options.control))
+    return in_context(data, known, filled.rows)
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:

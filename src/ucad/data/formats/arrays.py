@@ -12,7 +12,9 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     ReadOptions,
     columns_to_keep,
+    in_context,
     parsed_as,
+    require_column,
     side_information,
     with_side_information,
 )
@@ -24,7 +26,10 @@ __all__ = ["read_npz", "write_npz"]
 
 
 def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
-    """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`."""
+    """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`.
+
+    A context is an array of its own name, one entry per sample.
+    """
     arrays = _arrays(path)
     x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
     check_matrix(x, may_be_empty="side" in arrays)
@@ -46,7 +51,10 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
         variable_names=kept,
         layer_of=None if layers is None else layers[keep],
     )
-    return filled.marked(data, *notes)
+    for name in options.context:
+        require_column(name, list(arrays), "context")
+    known = {name: arrays[name] for name in options.context}
+    return in_context(filled.marked(data, *notes), known, filled.rows)
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:

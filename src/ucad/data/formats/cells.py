@@ -23,6 +23,7 @@ _INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
 _INDEX_WORDS = {"index", "id", "row", "rowid", "rownames", "cell", "cellid", "sample", "sampleid"}
 """Names of a first column that, if it counts the rows, is their index."""
 _SHOWN = 5
+"""Names listed in a message: enough to recognise what they have in common."""
 
 _logger = logging.getLogger(__name__)
 

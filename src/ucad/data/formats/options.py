@@ -23,6 +23,7 @@ from ucad.data.checks import (
     check_shapes,
     some,
 )
+from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData, Scaling
 from ucad.data.missing import POLICIES, check_policy
 from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
@@ -33,6 +34,7 @@ __all__ = [
     "ReadOptions",
     "check_writable",
     "columns_to_keep",
+    "in_context",
     "is_side_information",
     "parsed_as",
     "require_column",
@@ -61,6 +63,7 @@ class ReadOptions:
         drop_constant: leave out variables that never change instead of refusing them.
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+        context: columns that say something of a sample and are no variables, such as its batch.
         missing: what is done about missing values, one of `POLICIES`.
     """
 
@@ -71,6 +74,7 @@ class ReadOptions:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    context: Sequence[str] = ()
     missing: str = POLICIES[0]
 
     def __post_init__(self) -> None:
@@ -158,6 +162,7 @@ _SIDE = {
     "fingerprint": Optional(str),
     "missing": Optional([[int]]),
     "notes": Optional([str]),
+    "context": Optional(({"names": [str], "values": [[float]]}, NoneType)),
 }
 """Files of earlier versions lack the optional ones."""
 
@@ -172,6 +177,9 @@ def side_information(data: InterventionalData) -> dict[str, Any]:
         "variable_names": data.variable_names,
         "dtype": str(data.x.dtype),
         "fingerprint": data.fingerprint,
+        "context": None
+        if data.context is None
+        else {"names": data.context.names, "values": data.context.values.tolist()},
         "missing": [] if data.is_missing is None else np.argwhere(data.is_missing).tolist(),
         "notes": data.notes,
     }
@@ -211,12 +219,34 @@ def with_side_information(
         regime_names=tuple(side["regime_names"]),
         scaling=None if scaling is None else _scaling(scaling, x.shape[1]),
         is_part=side["is_part"],
+        context=_context(side.get("context")),
         is_missing=_flags_at(side.get("missing", []), x.shape),
         notes=tuple(side.get("notes", ())),
     )
     if side.get("fingerprint", data.fingerprint) != data.fingerprint:
         _logger.warning("This data set was changed since ucad wrote it: %r.", data)
     return data
+
+
+def in_context(
+    data: InterventionalData, columns: Mapping[str, Any], rows: Sequence[int] | np.ndarray
+) -> InterventionalData:
+    """The data with the context of the samples that were kept, if columns were named for it."""
+    if not columns:
+        return data
+    return data.with_context(
+        {name: [values[row] for row in rows] for name, values in columns.items()}
+    )
+
+
+def _context(stored: Mapping[str, Any] | None) -> Context | None:
+    if stored is None:
+        return None
+    names = tuple(stored["names"])
+    if any(len(row) != len(names) for row in stored["values"]):
+        raise FormatError("The data set's side information is damaged: its context has gaps.")
+    values = np.array(stored["values"], dtype=np.float64)
+    return Context(names, values.reshape(len(stored["values"]), len(names)))
 
 
 def _flags_at(places: Sequence[Sequence[int]], shape: tuple[int, int]) -> np.ndarray | None:

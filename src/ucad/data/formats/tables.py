@@ -26,6 +26,7 @@ from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
     columns_to_keep,
+    in_context,
     is_side_information,
     parsed_as,
     require_column,
@@ -118,8 +119,10 @@ def from_columns(
     names = list(columns)
     regime = columns.pop(extra[REGIME_COLUMN], None) if side is not None else None
     wanted = {options.target or TARGET_COLUMN, *options.indicators, *options.ignore}
+    wanted |= set(options.context)
     notes = () if side is not None else take_index(columns, wanted)
     flags = _take_indicators(columns, options)
+    context = _take_context(columns, options)
     labels = _take_labels(columns, options, extra[TARGET_COLUMN])
     for name in options.ignore:
         require_column(name, names, "columns to ignore")
@@ -137,11 +140,13 @@ def from_columns(
     filled = without_missing(x[:, keep], kept, labels, options.missing)
     labels = [labels[row] for row in filled.rows]
     if flags:
-        return filled.marked(_by_condition(filled.x, kept, labels, options), *notes, *dropped)
+        data = _by_condition(filled.x, kept, labels, options)
+        return in_context(filled.marked(data, *notes, *dropped), context, filled.rows)
     data = InterventionalData.from_targets(
         filled.x, labels, variable_names=kept, control=options.control
     )
-    return filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
+    data = filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
+    return in_context(data, context, filled.rows)
 
 
 def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str]:
@@ -158,6 +163,13 @@ def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str
             f"the table read by itself."
         )
     return expected
+
+
+def _take_context(columns: dict[str, Any], options: ReadOptions) -> dict[str, Any]:
+    """Takes the columns of the context out of the table."""
+    for name in options.context:
+        require_column(name, list(columns), "context")
+    return {name: columns.pop(name) for name in options.context}
 
 
 def _take_indicators(columns: dict[str, Any], options: ReadOptions) -> dict[str, np.ndarray]:
