@@ -53,7 +53,7 @@ def _read_noise(measured: bool) -> tuple[float, float]:
     """Precision and recall of the ancestor pairs in the world of noisy readings."""
     problem = world_problem("read-noise", seed=2)
     assert problem.train.scaling is not None
-    noise = 0.25 / problem.train.scaling.scale**2 if measured else None
+    noise = (0.25 / problem.train.scaling.scale**2).tolist() if measured else None
     settings = SolveSettings(n_factors=3, noise=noise, **dict.fromkeys(_SIDES, "linear"))
     fit: FitResult = solve(problem.train, settings, validation=problem.validation)
     found = transitive_closure(np.asarray(fit.scm.graph.variable_adjacency))
@@ -105,4 +105,4 @@ def test_clamps_that_move_no_mean_bar_nothing() -> None:
 )
 def test_what_knows_no_noise_is_refused(settings: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        SolveSettings(n_factors=2, noise=np.ones(3), **settings)  # type: ignore[arg-type]
+        SolveSettings(n_factors=2, noise=[1.0] * 3, **settings)  # type: ignore[arg-type]
