@@ -26,8 +26,10 @@ __all__ = [
     "Value",
     "as_intervention",
     "hard",
+    "knock_down",
     "parametric",
     "replaced",
+    "shift",
     "soft",
 ]
 
@@ -84,15 +86,20 @@ class Transform:
         return self == other
 
 
+Inside: TypeAlias = Value | Function | Transform
+"""What takes the place of one F_X inside a collapsed mechanism."""
+
+
 @dataclass(frozen=True, eq=False)
 class Clamp:
-    """Replaces some F_X *inside* the collapsed mechanism F^H_Z by constants: what ω produces.
+    """Replaces some F_X *inside* the collapsed mechanism F^H_Z: what ω produces.
 
     Attributes:
-        values: C_X for every variable X of the mechanistic support K_Z ⊆ Pa_Z.
+        values: for every variable X of the mechanistic support K_Z ⊆ Pa_Z the constant C_X, or
+            what a soft or parametric intervention makes of F_X.
     """
 
-    values: Mapping[str, Value]
+    values: Mapping[str, Inside]
     kind = Kind.PARAMETRIC
 
     def agrees_with(self, other: object) -> bool:
@@ -157,7 +164,7 @@ class Intervention:
         for name, replacement in later.replacements.items():
             before = merged.get(name)
             if isinstance(before, Clamp) and isinstance(replacement, Clamp):
-                merged[name] = Clamp({**before.values, **replacement.values})
+                merged[name] = Clamp(_both_inside(before.values, replacement.values))
             elif before is not None and isinstance(replacement, Transform):
                 merged[name] = _transformed(before, replacement)
             else:
@@ -188,7 +195,12 @@ InterventionLike: TypeAlias = Intervention | Mapping[str, Value]
 
 def hard(values: Mapping[str, Value]) -> Intervention:
     """Clamps nodes to constants, or to one value a sample."""
-    return Intervention({name: Constant(value) for name, value in values.items()})
+    if not isinstance(values, Mapping):
+        raise InvalidInputError(
+            f"An intervention must be a mapping from names to values, such as {{'X1': 0.0}}. "
+            f"Got {values!r} instead."
+        )
+    return Intervention({_name(name): Constant(_value(name, v)) for name, v in values.items()})
 
 
 def soft(mechanisms: Mapping[str, MechanismFunction]) -> Intervention:
@@ -208,7 +220,77 @@ def as_intervention(intervention: InterventionLike) -> Intervention:
     return intervention if isinstance(intervention, Intervention) else hard(intervention)
 
 
-def _same(left: Value, right: Value) -> bool:
+@dataclass(frozen=True)
+class ScaledAndShifted:
+    """The transformation F_V ↦ keep · F_V + add."""
+
+    keep: float = 1.0
+    add: float = 0.0
+
+    def __call__(self, mechanism: MechanismFunction) -> MechanismFunction:
+        """The mechanism, scaled and shifted."""
+        return lambda parents, context: self.keep * mechanism(parents, context) + self.add
+
+
+def shift(amounts: Mapping[str, float]) -> Intervention:
+    """Adds a constant to nodes, which still listen: F_V ↦ F_V + c."""
+    return parametric({name: ScaledAndShifted(add=amount) for name, amount in amounts.items()})
+
+
+def knock_down(shares: Mapping[str, float], to: float = 0.0) -> Intervention:
+    """Moves nodes a share of the way to a value: F_V ↦ (1 − share) · F_V + share · to."""
+    return parametric(
+        {name: ScaledAndShifted(1 - share, share * to) for name, share in shares.items()}
+    )
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidInputError(f"A variable or factor is called by a text. Got {name!r} instead.")
+    return name
+
+
+def _value(name: str, value: Value) -> Value:
+    """A finite number, or one a sample."""
+    try:
+        tensor = torch.as_tensor(value)
+        is_real = not tensor.is_complex() and tensor.ndim <= 1
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        is_real = False
+    if not is_real or not bool(torch.isfinite(tensor).all()):
+        raise InvalidInputError(
+            f"'{name}' must be set to a finite number, or to one per sample. Got {value!r} instead."
+        )
+    return value
+
+
+def _assigned(value: Value, context: Float[Tensor, " samples"]) -> Float[Tensor, " samples"]:
+    """A constant, or one number a sample, for all samples."""
+    tensor = torch.as_tensor(value).to(context)
+    if tensor.ndim and tensor.shape != context.shape:
+        raise InvalidInputError(
+            f"An intervention with one value per sample must have {len(context)} of them. "
+            f"Got {len(tensor)} instead."
+        )
+    return tensor + 0 * context
+
+
+def _both_inside(before: Mapping[str, Inside], later: Mapping[str, Inside]) -> dict[str, Inside]:
+    """The later one prevails; a transformation is applied to what was there."""
+    both = {**before, **later}
+    for name in before.keys() & later.keys():
+        old, new = before[name], later[name]
+        if isinstance(new, Transform):
+            first = old if isinstance(old, Function | Transform) else Constant(old)
+            made = _transformed(first, new)
+            assert isinstance(made, Transform), "a transformation of a transformation is one"
+            both[name] = made
+    return both
+
+
+def _same(left: Inside, right: Inside) -> bool:
+    if isinstance(left, Function | Transform) or isinstance(right, Function | Transform):
+        return left == right
     return torch.equal(torch.as_tensor(left), torch.as_tensor(right))
 
 
@@ -223,7 +305,7 @@ def replaced(replacement: Replacement, mechanism: MechanismFunction) -> Mechanis
     """What a replacement makes of a mechanism."""
     match replacement:
         case Constant(value):
-            return lambda _parents, context: torch.as_tensor(value).to(context) + 0 * context
+            return lambda _parents, context: _assigned(value, context)
         case Function(function):
             return function
         case Transform(transform):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +18,12 @@ from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError, did_you_mean
+from ucad.errors import InvalidInputError
+from ucad.parameters import as_number, one_of
 from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import check_choice, fit_in_context
+from ucad.solvers.kinds import fit_by_kind
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
@@ -158,15 +161,14 @@ class SolveSettings:
             ("factor_mechanism", families),
             ("variable_mechanism", families),
         ]:
-            value = getattr(self, name)
-            if value not in choices:
-                raise InvalidInputError(
-                    f"The '{name}' parameter must be one of {', '.join(choices)}. Got {value!r} "
-                    f"instead.{did_you_mean(str(value), choices)}"
-                )
-        if self.max_seconds is not None and not self.max_seconds > 0:
+            one_of(getattr(self, name), name, choices)
+        if self.max_seconds is not None:
+            wanted = "a finite number above 0, or None for no limit"
+            as_number(self.max_seconds, "max_seconds", wanted, math.ulp(0.0), math.inf)
+        if not isinstance(self.prior, PriorKnowledge | None):
             raise InvalidInputError(
-                f"The 'max_seconds' parameter must be above 0. Got {self.max_seconds} instead."
+                f"The 'prior' parameter must be a PriorKnowledge, which "
+                f"`ucad.solvers.prior.read_prior` reads from a file. Got {self.prior!r} instead."
             )
         if self.prior is not None and not SOLVERS[self.solver].takes_prior:
             raise InvalidInputError(
@@ -237,10 +239,13 @@ def solve(
         problem = replace(problem, noise=_noise_in_units_of(train, data, settings.noise))
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
+    def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        return fit_by_kind(train, held_out, fit)
+
     with one_thread():
         if data.context is None:
-            return fit(data, validation)
-        return fit_in_context(data, validation, settings.context_acts_on, fit)
+            return fit_any(data, validation)
+        return fit_in_context(data, validation, settings.context_acts_on, fit_any)
 
 
 def _noise_in_units_of(
@@ -292,7 +297,7 @@ def families_asked_for(
 def _check_device(device: str, solver: str) -> None:
     try:
         kind = torch.device(device).type
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         raise InvalidInputError(
             f"The 'device' parameter must name a device of torch, like 'cpu' or 'cuda'. "
             f"Got {device!r} instead."

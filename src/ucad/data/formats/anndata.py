@@ -14,15 +14,16 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
+    beside_variables,
     columns_to_keep,
-    in_context,
     parsed_as,
     require_column,
+    side_columns,
     side_information,
     with_side_information,
 )
 from ucad.data.missing import without_missing
-from ucad.data.targets import control_notes
+from ucad.data.targets import control_notes, label_of
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
@@ -55,12 +56,12 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
-    for name in options.context:
+    for name in side_columns(options):
         require_column(name, columns, "context in 'obs'")
-    known = {name: table.obs[name].to_numpy() for name in options.context}
+    known = {name: table.obs[name].to_numpy() for name in side_columns(options)}
     keep, notes = columns_to_keep(x, names, options)
     kept = [names[column] for column in keep]
-    labels = ["" if label != label else str(label) for label in table.obs[target]]
+    labels = [label_of(label) for label in table.obs[target]]
     values = (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep]
     filled = without_missing(values, kept, labels, options.missing)
     data = InterventionalData.from_targets(
@@ -70,7 +71,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
         control=options.control,
     )
     data = filled.marked(data, *notes, *control_notes(labels, options.control))
-    return in_context(data, known, filled.rows)
+    return beside_variables(data, options, known, filled.rows)
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:

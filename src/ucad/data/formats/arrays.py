@@ -11,14 +11,16 @@ from ucad.data.checks import as_layers, check_matrix, check_names, check_shapes
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     ReadOptions,
+    beside_variables,
     columns_to_keep,
-    in_context,
     parsed_as,
     require_column,
+    side_columns,
     side_information,
     with_side_information,
 )
 from ucad.data.missing import without_missing
+from ucad.data.targets import label_of
 from ucad.errors import FormatError
 from ucad.files import parse_json, replacing
 
@@ -33,7 +35,7 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
     arrays = _arrays(path)
     x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
     check_matrix(x, may_be_empty="side" in arrays)
-    names = [str(name) for name in arrays.get("variable_names", _numbered(x)).reshape(-1)]
+    names = [label_of(name) for name in arrays.get("variable_names", _numbered(x)).reshape(-1)]
     check_names(names, x.shape[1])
     if "side" in arrays:
         with parsed_as(path, "a data set of ucad"):
@@ -51,10 +53,10 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
         variable_names=kept,
         layer_of=None if layers is None else layers[keep],
     )
-    for name in options.context:
+    for name in side_columns(options):
         require_column(name, list(arrays), "context")
-    known = {name: arrays[name] for name in options.context}
-    return in_context(filled.marked(data, *notes), known, filled.rows)
+    known = {name: arrays[name] for name in side_columns(options)}
+    return beside_variables(filled.marked(data, *notes), options, known, filled.rows)
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:

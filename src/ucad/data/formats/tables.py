@@ -17,24 +17,27 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.cells import (
     as_matrix,
     as_numbers,
+    check_named,
     check_widths,
     columns_of,
     take_index,
 )
+from ucad.data.formats.dialect import rows_of
 from ucad.data.formats.options import (
     REGIME_COLUMN,
     TARGET_COLUMN,
     ReadOptions,
+    beside_variables,
     columns_to_keep,
-    in_context,
     is_side_information,
     parsed_as,
     require_column,
+    side_columns,
     side_information,
     with_side_information,
 )
 from ucad.data.missing import without_missing
-from ucad.data.targets import check_targets, control_notes, join_targets, split_targets
+from ucad.data.targets import check_targets, control_notes, join_targets, label_of, split_targets
 from ucad.errors import (
     FormatError,
     InvalidInputError,
@@ -49,16 +52,14 @@ _METADATA = b"ucad"
 
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a comma (`.csv`) or tab (`.tsv`, `.txt`) separated table with a header line."""
-    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    side = _side_of(path)
     with parsed_as(path, "a text table"):
-        text = read_text(path)
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    rows = [row for row in rows if row]
+        rows = rows_of(read_text(path), path, guess=side is None)
     if len(rows) < 2:
         raise FormatError(f"'{path}' has no samples: it needs a header line and a line per sample.")
-    side = _side_of(path)
     header = rows[0] if side is not None else [name.strip() for name in rows[0]]
     check_widths(path, rows)
+    check_named(path, header if side is None else ())
     if side is not None and "variable_names" in side:
         header = _columns_of(side, path, header)
     return from_columns(columns_of(path, rows, header), options, side)
@@ -87,6 +88,9 @@ def read_parquet(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a parquet table."""
     parquet = _pyarrow_parquet()
     with parsed_as(path, "a parquet file"):
+        doubled = [n for n, count in Counter(parquet.read_schema(path).names).items() if count > 1]
+        if doubled:
+            raise FormatError(f"'{path}' has two columns of the same name: '{doubled[0]}'.")
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
         stored = (table.schema.metadata or {}).get(_METADATA)
@@ -119,7 +123,7 @@ def from_columns(
     names = list(columns)
     regime = columns.pop(extra[REGIME_COLUMN], None) if side is not None else None
     wanted = {options.target or TARGET_COLUMN, *options.indicators, *options.ignore}
-    wanted |= set(options.context)
+    wanted |= set(side_columns(options))
     notes = () if side is not None else take_index(columns, wanted)
     flags = _take_indicators(columns, options)
     context = _take_context(columns, options)
@@ -141,12 +145,13 @@ def from_columns(
     labels = [labels[row] for row in filled.rows]
     if flags:
         data = _by_condition(filled.x, kept, labels, options)
-        return in_context(filled.marked(data, *notes, *dropped), context, filled.rows)
+        data = filled.marked(data, *notes, *dropped)
+        return beside_variables(data, options, context, filled.rows)
     data = InterventionalData.from_targets(
         filled.x, labels, variable_names=kept, control=options.control
     )
     data = filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
-    return in_context(data, context, filled.rows)
+    return beside_variables(data, options, context, filled.rows)
 
 
 def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str]:
@@ -167,9 +172,9 @@ def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str
 
 def _take_context(columns: dict[str, Any], options: ReadOptions) -> dict[str, Any]:
     """Takes the columns of the context out of the table."""
-    for name in options.context:
+    for name in side_columns(options):
         require_column(name, list(columns), "context")
-    return {name: columns.pop(name) for name in options.context}
+    return {name: columns.pop(name) for name in side_columns(options)}
 
 
 def _take_indicators(columns: dict[str, Any], options: ReadOptions) -> dict[str, np.ndarray]:
@@ -222,7 +227,7 @@ def _take_labels(
             return [""] * n_samples
         target = default
     require_column(target, names, "targets")
-    return ["" if value is None or value != value else str(value) for value in columns.pop(target)]
+    return [label_of(value) for value in columns.pop(target)]
 
 
 def _labels(data: InterventionalData) -> list[str]:
