@@ -211,6 +211,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         data = replace(data, kinds=result.kinds)
         scm = result.scm.in_original_units(scaling)
+        known = data if unseen is None else together(train, validation)
         parts = (data, train, validation)
         data, train, validation = (at_average_context(scm, part) for part in parts)
         unseen = None if unseen is None else at_average_context(scm, unseen)
@@ -224,7 +225,6 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=settings.seed,
         )
         if self.n_runs and self.graph_.n_factors:
-            known = data if unseen is None else together(train, validation)
             found = with_number(settings, self.graph_.n_factors)
             self._find_consensus(result, known, found, options)
         if not (result.status.converged and result.status.feasible):
