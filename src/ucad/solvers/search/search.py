@@ -95,9 +95,8 @@ class Search:
         problem = self.problem
         pool = distinct(candidates.anchors(), problem.data.x)
         self._tell(f"{len(pool)} candidate factors", self.model)
-        pool = promising(pool, problem, N_EACH) if pool else []
         if pool:
-            self._choose(candidates, pool)
+            self._choose(candidates, promising(pool, problem, N_EACH))
         _, thorough = problem.efforts()
         self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
         self._keep("pruning", prune(problem, self.model, thorough))
@@ -144,8 +143,9 @@ class Search:
                 return
             unchanged = edges_of(choice, order) == edges_of(wider, again)
             choice, order = wider, again
+            enough = self.model.score + problem.penalty
             self._keep("better factors", self._model(choice, order))
-            if unchanged:
+            if unchanged or self.model.score < enough:
                 return
 
     def _model(self, choice: Choice, order: Order) -> Model:
