@@ -17,9 +17,9 @@ import torch
 
 from ucad.simulate import Problem, paper_problem
 from ucad.solvers.gradient import MechanismKind, ModelSettings, fast
-from ucad.solvers.gradient.epoch import batched_epoch, initial_state
-from ucad.solvers.gradient.learner import make_learner, make_objective
+from ucad.solvers.gradient.epoch import initial_state, train_epoch
 from ucad.solvers.gradient.mechanisms import initial_parameters
+from ucad.solvers.gradient.problem import Learner, make_objective
 from ucad.solvers.gradient.state import Layout
 
 CASES = [
@@ -62,24 +62,24 @@ def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
     """CPU time of one training step with everything in it, the best of five rounds."""
     mlp = MechanismKind.MLP if "MLP" in kind else MechanismKind.LINEAR
     config = fast(problem.train.n_variables, ModelSettings(factor_mechanism=mlp))
-    learner = make_learner(problem.train, problem.validation, problem.n_factors, config)
+    learner = Learner.of(problem.train, problem.validation, problem.n_factors, config)
     if kind == "minibatches":
         # Linear mechanisms, but from the data instead of its moments.
         model = ModelSettings(factor_mechanism=MechanismKind.MLP)
-        objective = make_objective(problem.train, model)
+        objective = make_objective(problem.train, replace(config, model=model))
         learner = replace(learner, problem=replace(learner.problem, objective=objective))
-    dtype = learner.problem.objective.free_share.dtype
-    n = problem.train.n_variables
-    start = initial_parameters(config.model, n, problem.n_factors, list(range(K)), dtype)
+    like, n = learner.problem.objective.free_share, problem.train.n_variables
+    drawn = initial_parameters(config.model, n, problem.n_factors, list(range(K)))
+    start = {name: value.to(like) for name, value in drawn.items()}
     layout, training = Layout.of(start), replace(config.training, warm_up_epochs=(0,))
     grid = (training.grid(0)[0],) * K
     generator = torch.Generator().manual_seed(0)
-    state = initial_state(layout, learner.problem, start, grid, training, generator)
+    state = initial_state(learner.problem, start, grid, training, generator)
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
         for _ in range(10):
-            batched_epoch(state, learner.problem, layout, training, generator)
+            train_epoch(state, learner.problem, layout, training, generator)
             state.epoch += 1
         best = min(best, (time.process_time() - started) / (10 * training.steps_per_epoch))
     return best

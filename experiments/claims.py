@@ -113,10 +113,13 @@ def judged(case: Case, problem: WorldProblem | Problem, model: Any) -> dict[str,
     """What was claimed, beside what is true."""
     found, graph = model.certificate_, _used(model.graph_)
     truth = problem.graph if isinstance(problem, WorldProblem) else problem.scm.graph
+    columns = np.unique(model.columns_.variable, return_index=True)[1]  # copies are merged
+    if truth is not None:
+        truth = FactorGraph(truth.Q[columns], truth.R[columns])
     violates = getattr(problem, "violates", ())
     exact = truth is not None and graph.is_same_up_to_relabelling(truth)
     answers = {one.what: one.answer.value for one in found.permissions}
-    A = truth.variable_adjacency if truth is not None else problem.adjacency
+    A = problem.adjacency if truth is None else truth.variable_adjacency
     learned = graph.variable_adjacency
     correlation = _correlation(problem, model) if exact else None
     must_refuse = [kind for kind in violates if kind in MUST_REFUSE]
@@ -131,7 +134,7 @@ def judged(case: Case, problem: WorldProblem | Problem, model: Any) -> dict[str,
         "violates": [str(kind) for kind in violates],
         "exact": exact,
         "right": exact and not set(violates) - HARMLESS and not case.wrong_class,
-        "can_be_full": _can_be_full(problem.train, A),
+        "can_be_full": _can_be_full(problem.train.select_variables(columns), A),
         "answers": answers,
         "over_claims": [what for what, is_over in over.items() if is_over],
         "fired": _fired(found),

@@ -1,7 +1,7 @@
 """Quality of the gradient learner on the paper's settings: one row a graph, one line a setting.
 
 python -m experiments.gradient --settings a b --sizes 16-3 64-6 --seeds 1000:1005 --preset fast
-python -m experiments.gradient --settings a b --seeds 1000:1005 --preset paper --together
+python -m experiments.gradient --settings a b --seeds 0:2 --preset paper --epochs 3000
 """
 
 from __future__ import annotations
@@ -18,16 +18,13 @@ import numpy as np
 import torch
 
 from ucad._types import Progress, ProgressEvent
-from ucad.data import Split
 from ucad.metrics import mean_correlation
 from ucad.simulate import SETTINGS, Problem, paper_problem
 from ucad.solvers.gradient import (
-    Driver,
     GradientConfig,
     MechanismKind,
     ModelSettings,
     fit_gradient,
-    fit_gradients,
     preset,
 )
 from ucad.solvers.status import FitResult
@@ -103,33 +100,12 @@ def judge(problem: Problem, result: FitResult, cpu_seconds: float) -> dict[str, 
 
 
 def _rows(options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    about = {"preset": options.preset, "epochs": options.epochs, "together": options.together}
+    about = {"preset": options.preset, "epochs": options.epochs}
     for setting, size in itertools.product(options.settings, options.sizes):
-        problems = [paper_problem(setting, size, seed) for seed in options.seeds]
-        rows = _together(problems, options) if options.together else _apart(problems, options)
-        for row in rows:
-            yield {**about, **row}
-
-
-def _apart(problems: list[Problem], options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    for problem in problems:
-        yield evaluate(problem, _config(problem, options), _tell if options.verbose else None)
-
-
-def _together(problems: list[Problem], options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """All graphs of a cell in one tensor program; each gets an equal share of the CPU time."""
-    cpu = time.process_time()
-    results = fit_gradients(
-        [Split(problem.train, problem.validation, problem.test) for problem in problems],
-        problems[0].n_factors,
-        config=_config(problems[0], options),
-        seeds=[problem.seed for problem in problems],
-        progress=_tell if options.verbose else None,
-        checkpoint=options.output.with_suffix(f".{problems[0].setting}.checkpoint"),
-    )
-    share = (time.process_time() - cpu) / len(problems)
-    for problem, result in zip(problems, results, strict=True):
-        yield judge(problem, result, share)
+        for seed in options.seeds:
+            problem = paper_problem(setting, size, seed)
+            tell = _tell if options.verbose else None
+            yield {**about, **evaluate(problem, _config(problem, options), tell)}
 
 
 def _tell(event: ProgressEvent) -> None:
@@ -140,12 +116,9 @@ def _tell(event: ProgressEvent) -> None:
 def _config(problem: Problem, options: argparse.Namespace) -> GradientConfig:
     model = mechanisms_of(problem.setting)
     config = preset(options.preset, problem.train.n_variables, model)
-    changes: dict[str, object] = {}
-    if options.driver is not None:
-        changes["driver"] = Driver(options.driver)
-    if options.epochs is not None:
-        changes["epochs"] = options.epochs
-    return replace(config, training=replace(config.training, **changes))
+    if options.epochs is None:
+        return config
+    return replace(config, training=replace(config.training, epochs=options.epochs))
 
 
 def _print_table(rows: list[dict[str, object]]) -> None:
@@ -170,11 +143,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", nargs="+", default=["16-3"])
     parser.add_argument("--seeds", type=_seeds, default=range(5), help="first:last+1, or one seed")
     parser.add_argument("--preset", default="fast")
-    parser.add_argument("--driver", choices=[one.value for one in Driver], default=None)
     parser.add_argument("--epochs", type=int, default=None, help="at most so many")
-    parser.add_argument(
-        "--together", action="store_true", help="train all graphs of a cell at once (linear only)"
-    )
     parser.add_argument("--verbose", action="store_true", help="a line every 500 epochs")
     parser.add_argument("--output", type=Path, default=Path("results/gradient.jsonl"))
     return parser.parse_args()

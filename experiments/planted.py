@@ -56,7 +56,6 @@ from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers import FitResult
 from ucad.solvers.layered import (
     BottleneckConfig,
-    RectifiedConfig,
     fit_bottleneck,
     fit_rectified,
 )
@@ -106,7 +105,7 @@ def fit(solver: str, data: InterventionalData, n_factors: tuple[int, ...]) -> Fi
     """One solver on recorded units."""
     total = sum(n_factors)
     if solver == "rectified":
-        return fit_rectified(data, total, config=RectifiedConfig(factors_per_pair=n_factors))
+        return fit_rectified(data, total, factors_per_pair=n_factors)
     if solver == "bottleneck":
         batch = max(128, min(2048, data.n_samples // 40))
         config = BottleneckConfig(factors_per_pair=n_factors, batch_size=batch, epochs=20)

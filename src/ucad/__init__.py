@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ucad.consensus.comparing import compare
     from ucad.data import InterventionalData
     from ucad.data.formats import read, write
     from ucad.estimator import UCAD, load
@@ -25,6 +26,7 @@ _HOME = {
     "FactorGraph": "ucad.graph",
     "FactorSCM": "ucad.scm",
     "InterventionalData": "ucad.data",
+    "compare": "ucad.consensus.comparing",
     "factorise": "ucad.graph",
     "hard": "ucad.scm",
     "load": "ucad.estimator",
@@ -44,6 +46,7 @@ __all__ = [
     "FactorSCM",
     "InterventionalData",
     "__version__",
+    "compare",
     "factorise",
     "hard",
     "load",

@@ -15,6 +15,7 @@ __all__ = [
     "SimulationError",
     "UcadError",
     "all_at_once",
+    "check_setting",
     "did_you_mean",
 ]
 
@@ -75,6 +76,21 @@ def all_at_once() -> Iterator[Callable[..., None]]:
     if found:
         listed = " ".join(f"({number}) {error}" for number, error in enumerate(found, start=1))
         raise InvalidInputError(f"{len(found)} problems: {listed}")
+
+
+def check_setting(settings: object, name: str, holds: bool, wanted: str) -> None:
+    """Refuses a value of a settings object that makes no sense.
+
+    >>> import types
+    >>> check_setting(types.SimpleNamespace(k=1), "k", False, "even")
+    Traceback (most recent call last):
+    ucad.errors.InvalidInputError: The 'k' setting of SimpleNamespace must be even. Got 1 instead.
+    """
+    if not holds:
+        raise InvalidInputError(
+            f"The '{name}' setting of {type(settings).__name__} must be {wanted}. "
+            f"Got {getattr(settings, name)} instead."
+        )
 
 
 def did_you_mean(name: str, choices: Iterable[str]) -> str:

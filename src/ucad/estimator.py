@@ -19,13 +19,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ucad._types import Progress
 from ucad.claims import certify
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
+from ucad.consensus.consensus import Consensus, find_consensus, noted, together
+from ucad.consensus.resampling import check_n_runs
+from ucad.consensus.running import RunOptions, fits_folder
+from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.context import take_context
+from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM
-from ucad.solvers import FitResult
+from ucad.scm import Abstraction, FactorSCM, at_average_context
+from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import SolveSettings, solve
 
 if TYPE_CHECKING:
@@ -56,6 +62,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         variable_mechanism: how variables are made of factors, the same.
         layers: the layer of every variable, where causes lie in earlier layers than effects.
         prior: edges that are known to be there, or not to be.
+        context_acts_on: where the context of the samples acts: on `mechanisms`, on `readings` (what
+            is measured of a variable, clamped or not), or `auto`: clamped samples tell.
         standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
@@ -63,6 +71,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         random_state: random seed.
         device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
+        n_runs: how many fits on parts of the samples tell what comes back (`support_`); 0 for none.
+        n_jobs: how many of those at a time; −1 for one per CPU.
+        runs_on: where: `local`, `ray`, or the address of a Ray cluster.
 
     Attributes:
         scm_: the fitted `FactorSCM`, in the units of the data.
@@ -71,6 +82,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         status_: how the fit ended.
         certificate_: what may be claimed.
         history_: what happened on the way.
+        support_: how often each factor and edge came back, None without `n_runs`.
+        consensus_: that, the model of what is stable, and the models of all fits.
+        columns_: which columns of X are which variables; identical ones are one variable.
 
     >>> import ucad
     >>> problem = ucad.paper_problem("a", "16-3", seed=0, n_samples=2000)
@@ -86,12 +100,19 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     variable_mechanism: str
     layers: Sequence[int] | NDArray[np.int64] | None
     prior: PriorKnowledge | None
+    context_acts_on: str
     standardise: bool
     validation_share: float
     max_seconds: float | None
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
+    n_runs: int
+    n_jobs: int | None
+    runs_on: str
+    status_: FitStatus
+    support_: Support | None
+    consensus_: Consensus | None
 
     @no_type_check  # it only stores; `fit` looks at what was stored
     def __init__(  # noqa: PLR0913 - scikit-learn's contract: every parameter by its own name
@@ -103,12 +124,16 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         variable_mechanism: str = "auto",
         layers: Sequence[int] | NDArray[np.int64] | None = None,
         prior: PriorKnowledge | None = None,
+        context_acts_on: str = "auto",
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
+        n_runs: int = 0,
+        n_jobs: int | None = None,
+        runs_on: str = "local",
     ) -> None:
         self.n_factors = n_factors
         self.solver = solver
@@ -116,12 +141,16 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.variable_mechanism = variable_mechanism
         self.layers = layers
         self.prior = prior
+        self.context_acts_on = context_acts_on
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
         self.random_state = random_state
         self.device = device
         self.progress = progress
+        self.n_runs = n_runs
+        self.n_jobs = n_jobs
+        self.runs_on = runs_on
 
     def fit(
         self,
@@ -129,6 +158,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y: Any = None,  # noqa: ARG002 - scikit-learn's contract
         interventions: Any = None,
         *,
+        context: Any = None,
         checkpoint: Path | None = None,
     ) -> UCAD:
         """Learns the factors.
@@ -139,9 +169,17 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             interventions: what was clamped: a boolean matrix like X, the target(s) of every
                 sample (a name, several joined by `;` or as a list, nothing for none), or the name
                 of a column of X that holds them.
-            checkpoint: a file for the state of a long gradient fit, which goes on from there.
+            context: what else is known of every sample, such as its batch: columns by name (texts
+                become indicators), an array, or the names of columns of X. It is never abstracted.
+            checkpoint: a file for the state of a long gradient fit, which goes on from there; the
+                finished fits of a consensus are kept in a folder beside it.
         """
+        check_n_runs(self.n_runs)
+        options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
+        X, covariates = take_context(X, context)
         data = self._as_data(X, interventions)
+        data = data if covariates is None else data.with_context(covariates)
+        data, self.columns_ = merge_duplicates(data)
         check_fittable(data.x, data.variable_names)
         settings = self._settings(data)
         train, validation, unseen = self._split(data, settings.seed)
@@ -155,24 +193,57 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             progress=self.progress,
             checkpoint=checkpoint,
         )
-        self._keep(result, result.scm.in_original_units(scaling).canonical(train.x))
-        self.data_, self.sample_ = _about(data), _sample(data, settings.seed)
+        self.data_, self.sample_ = (
+            _about(data) | self.columns_.to_json(),
+            _sample(data, settings.seed),
+        )
+        scm = result.scm.in_original_units(scaling)
+        parts = (data, train, validation)
+        data, train, validation = (at_average_context(scm, part) for part in parts)
+        unseen = None if unseen is None else at_average_context(scm, unseen)
+        self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
             self.scm_,
-            data,
-            held_out=unseen,
-            train=data if unseen is None else train,
+            data.complete,
+            held_out=None if unseen is None else unseen.complete,
+            train=data.complete if unseen is None else train.complete,
             notes=result.status,
             seed=settings.seed,
         )
+        if self.n_runs:
+            known = data if unseen is None else together(train, validation)
+            self._find_consensus(result, known, settings, options)
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """τ: the factors of given samples."""
-        x = self._samples(X)
-        return _finite(self.scm_.state_map(x).cpu().numpy())
+    def _find_consensus(
+        self,
+        result: FitResult,
+        data: InterventionalData,
+        settings: SolveSettings,
+        options: RunOptions,
+    ) -> None:
+        self.consensus_ = found = find_consensus(
+            result,
+            self.scm_,
+            data,
+            settings,
+            n_runs=self.n_runs,
+            certificate=self.certificate_,
+            options=options,
+            standardise=self.standardise,
+            progress=self.progress,
+        )
+        self.support_ = found.support
+        if found.note:
+            self.status_ = noted(self.status_, found)
+            warnings.warn(found.note, ConvergenceWarning, stacklevel=3)
+
+    def transform(self, X: Any, context: Any = None) -> NDArray[np.float64]:
+        """τ: the factors of given samples, at their context or at the average one."""
+        x, w = self._samples(X, context)
+        return _finite(self.scm_.state_map(x, w).cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -182,14 +253,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return _finite(self.scm_.expected_variables(Z).cpu().numpy())
+        return self.columns_.expanded(_finite(self.scm_.expected_variables(Z).cpu().numpy()))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
-        x = self._samples(X)
-        own = X.is_intervened if isinstance(X, InterventionalData) else None
-        clamped = self._clamps(x, interventions) if own is None else own
-        return float(_finite(self.scm_.log_likelihood(x, clamped).cpu().numpy()).mean())
+        x, w = self._samples(X)
+        own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
+        clamped = own.is_left_out if own else self._clamps(x, interventions)
+        return float(_finite(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -205,6 +276,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 status=self.status_,
                 certificate=self.certificate_,
                 sample=self.sample_,
+                consensus=self.consensus_,
                 settings=_plain(self.get_params(deep=False)),
                 history=self.history_,
                 data=self.data_,
@@ -224,6 +296,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.status_ = result.status
         self.history_ = result.history
         self.fit_seconds_ = result.seconds
+        self.support_ = None
+        self.consensus_ = None
 
     def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
         if isinstance(X, InterventionalData):
@@ -263,7 +337,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
-            prior=self.prior,
+            prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
+            context_acts_on=self.context_acts_on,
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
@@ -293,19 +368,31 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ) from error
         return parts.train, parts.validation, parts.test if unseen else None
 
-    def _samples(self, X: Any) -> NDArray[np.float64]:
+    def _samples(
+        self, X: Any, context: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The variables, and the covariates of the model if they are given."""
         check_is_fitted(self)
+        X, known = take_context(X, context)
+        effect = self.scm_.context
         if isinstance(X, InterventionalData):
-            return X.x
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+            x, known = merged_as(X, self.graph_.variable_names).x, known or X.context
+        else:
+            x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+            x = self.columns_.merged(x)
+        return x, None if known is None or effect is None else known.aligned(effect.names).values
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
             return None
-        if _is_matrix(interventions, x):
-            return np.asarray(interventions, dtype=bool)
+        if getattr(interventions, "shape", None) == (len(x), self.n_features_in_):
+            return self.columns_.merged(np.asarray(interventions, dtype=bool))
         names = self.graph_.variable_names
-        return np.array([np.isin(names, split_targets(label)) for label in _labels(interventions)])
+        targets = [
+            [find_variable(name, names) for name in split_targets(label)]
+            for label in _labels(interventions)
+        ]
+        return np.array([np.isin(names, some) for some in targets])
 
 
 def load(folder: str | Path) -> UCAD:
@@ -319,7 +406,10 @@ def load(folder: str | Path) -> UCAD:
     )
     model._keep(result, run.scm)
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
-    model.n_features_in_ = run.scm.graph.n_variables
+    model.consensus_ = run.consensus
+    model.support_ = None if run.consensus is None else run.consensus.support
+    model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
+    model.n_features_in_ = len(model.columns_.variable)
     return model
 
 
@@ -369,6 +459,7 @@ def _about(data: InterventionalData) -> dict[str, Any]:
         "n_samples": data.n_samples,
         "n_variables": data.n_variables,
         "n_regimes": len(np.unique(data.regime)),
+        "context": "" if data.context is None else ", ".join(data.context.names),
     }
 
 

@@ -20,6 +20,8 @@ import numpy as np
 
 from ucad import __version__
 from ucad.claims import Certificate
+from ucad.consensus.consensus import Consensus
+from ucad.consensus.storage import CONSENSUS, SUPPORT, load_consensus, save_consensus
 from ucad.data import InterventionalData
 from ucad.data.formats import read, write
 from ucad.errors import FormatError, InvalidInputError, UcadError
@@ -43,7 +45,7 @@ SCHEMA_VERSION = 2
 RUN, HISTORY, CERTIFICATE, SAMPLE = "run.json", "history.json", "certificate.json", "sample.npz"
 REPORT, METRICS, STEERING = "report.html", "metrics.json", "steering.json"
 OURS = {RUN, HISTORY, CERTIFICATE, SAMPLE, REPORT, METRICS, STEERING}
-OURS |= {"model.json", "model.safetensors"}
+OURS |= {"model.json", "model.safetensors", SUPPORT, CONSENSUS}
 """What ucad writes into a run folder; anything else in it is the user's."""
 FORMAT = "ucad run"
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
@@ -57,11 +59,17 @@ _STATUS = {
 }
 _SETTINGS = {
     "n_factors": Optional((int, str)),
-    **dict.fromkeys(("solver", "factor_mechanism", "variable_mechanism", "device"), Optional(str)),
+    **dict.fromkeys(
+        ("solver", "factor_mechanism", "variable_mechanism", "device", "context_acts_on"),
+        Optional(str),
+    ),
     "standardise": Optional(bool),
     "validation_share": Optional(float),
     "random_state": Optional((int, str, NoneType)),
     "layers": Optional(([int], NoneType)),
+    "n_runs": Optional(int),
+    "n_jobs": Optional((int, NoneType)),
+    "runs_on": Optional(str),
 }
 _RUN = {
     "format": str,
@@ -69,7 +77,7 @@ _RUN = {
     "created": str,
     "versions": {str: str},
     "settings": _SETTINGS,
-    "data": {str: PLAIN},
+    "data": {str: (*PLAIN, [int])},
     "status": _STATUS,
     "seconds": float,
 }
@@ -95,6 +103,7 @@ class Run:
         status: how the fit ended.
         certificate: what may be claimed.
         sample: some of the data, for the report and for predictions.
+        consensus: what came back in fits on parts of the data.
         settings: the estimator's parameters.
         history: what happened on the way.
         data: where the data came from, their fingerprint and shape.
@@ -107,6 +116,7 @@ class Run:
     status: FitStatus
     certificate: Certificate | None = None
     sample: InterventionalData | None = None
+    consensus: Consensus | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Mapping[str, Any], ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -167,6 +177,8 @@ def save_run(run: Run, folder: str | Path, *, force: bool = False) -> None:
             (part / CERTIFICATE).write_text(run.certificate.to_json(), encoding="utf-8")
         if run.sample is not None:
             write(run.sample, part / SAMPLE)
+        if run.consensus is not None:
+            save_consensus(run.consensus, part)
         _keep_foreign(folder, part)
 
 
@@ -192,6 +204,7 @@ def load_run(folder: str | Path) -> Run:
         status=FitStatus.from_json(about["status"]),
         certificate=_read_certificate(folder / CERTIFICATE, about["schema_version"]),
         sample=_read_sample(folder / SAMPLE, scm.graph.variable_names),
+        consensus=load_consensus(folder, scm.graph),
         settings=about["settings"],
         history=tuple(_known(row) for row in history),
         data=about["data"],

@@ -303,3 +303,31 @@ def test_another_process_reads_the_same_model(folder):
     )
     model, test = ucad.load(arguments[0]), ucad.read(arguments[1])
     assert other.stdout.strip() == repr(model.transform(test.x).sum())
+
+
+def test_a_context_is_named_on_the_command_line_and_predicted_at(tmp_path):
+    rng = np.random.default_rng(0)
+    a, b, noise = rng.normal(size=(3, 600))
+    batch = rng.integers(2, size=600)
+    target = np.where(np.arange(600) % 4 == 0, "a", "")
+    rows = np.stack([a, b, a + b + noise / 3, a - b + noise / 2], axis=1) + 3 * batch[:, None]
+    lines = [
+        ",".join([*map(str, row), label, f"rep{number}"])
+        for row, label, number in zip(rows, target, batch, strict=True)
+    ]
+    path, out = tmp_path / "data.csv", tmp_path / "run"
+    path.write_text("a,b,c,d,target,replicate\n" + "\n".join(lines))
+    fit = ["fit", path, "--factors", 1, *QUICK, "--context", "replicate", "-o", out, "--json"]
+    assert run(*fit).returncode in (0, 1)
+    scm = ucad.load_scm(out)
+    assert scm.context.names == ("replicate=rep0", "replicate=rep1")
+    means = []
+    for number in (0, 1):
+        done = run("predict", out, "a=1", "--at", f"replicate=rep{number}", "--json")
+        assert done.returncode == 0, done.stderr
+        rows = json.loads(done.stdout)["rows"]
+        means.append(next(row["mean_before"] for row in rows if row["name"] == "a"))
+    assert means[1] - means[0] == pytest.approx(3.0, abs=0.5)
+    wrong = run("predict", out, "a=1", "--at", "replicate=rep7")
+    assert wrong.returncode == 2
+    assert "replicate=rep0" in wrong.stderr

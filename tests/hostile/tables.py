@@ -40,7 +40,8 @@ def _options(rng) -> list[str]:
         ["--ignore", "zz"], ["--drop-constant"], ["--min-mean", "0"], ["--min-mean", "nan"],
         ["--min-mean", "1e400"], ["--log-counts"], ["--indicators.b", "a"],
         ["--indicators.zz", "a"], ["--indicators.b", ""], ["--indicators.b", "nowhere"],
-        ["--layers", "layers.csv"],
+        ["--layers", "layers.csv"], ["--missing", "drop"], ["--missing", "mean"],
+        ["--missing", "maen"],
     ]  # fmt: skip
     chosen = rng.permutation(len(pool))[: int(rng.integers(0, 3))]
     return [word for at in chosen for word in pool[at]]

@@ -32,9 +32,7 @@ def _short_training(monkeypatch):
             n_seeds=1,
             epochs=EPOCHS,
         )
-        return replace(
-            config, training=training, replace_factor=replace(config.replace_factor, rounds=0)
-        )
+        return replace(config, training=training, exchange_rounds=0)
 
     monkeypatch.setattr(gradient_solver, "preset", short)
 

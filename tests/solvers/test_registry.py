@@ -39,8 +39,8 @@ def _short_training():
         return replace(
             config,
             training=replace(config.training, epochs=EPOCHS, n_seeds=1, **one),
-            refit=replace(config.refit, steps=EPOCHS),
-            replace_factor=replace(config.replace_factor, rounds=0),
+            refit_steps=EPOCHS,
+            exchange_rounds=0,
         )
 
     patch.setattr(gradient_solver, "preset", short)

@@ -14,9 +14,11 @@ from collections.abc import Iterator, Sequence
 from cyclopts import App, CycloptsError
 
 from ucad import __version__
+from ucad.cli.compare import compare
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
 from ucad.cli.fit import fit
+from ucad.cli.info import info
 from ucad.cli.inspect import certify, predict, report
 from ucad.cli.networks import record, steer
 from ucad.cli.output import patient_output
@@ -27,6 +29,7 @@ from ucad.errors import UcadError
 __all__ = ["app", "main"]
 
 OK, NOT_IN_FULL, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: 2 is what shells and option parsers use for wrong use, and 130 is 128 + SIGINT."""
 
 app = App(
     name="ucad",
@@ -39,10 +42,12 @@ app = App(
     suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
 app.command(demo)
+app.command(info)
 app.command(fit)
 app.command(evaluate)
 app.command(certify)
 app.command(report)
+app.command(compare)
 app.command(predict)
 app.command(simulate)
 app.command(record)

@@ -83,14 +83,18 @@ def evaluate_run(
 ) -> EvaluationTable:
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
     import ucad
+    from ucad.data.duplicates import merged_as
     from ucad.metrics import ALL_METRICS, EvaluationSettings, Score, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
 
     learned, true = load_run(run).scm, ucad.load_scm(truth / "truth")
     test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
-    if test.variable_names != learned.graph.variable_names:
-        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.")
+    names = learned.graph.variable_names
+    try:
+        test, validation = (merged_as(part, names) for part in (test, validation))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
     table = evaluate_factors(
         learned.state_map(test.x).numpy(),
         read_array(truth / "factors.npy"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json as json_module
 import logging
+import shutil
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -14,12 +15,14 @@ from ucad.errors import UcadError
 
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
+    from ucad.consensus.running import RunOptions
     from ucad.data import InterventionalData
     from ucad.estimator import UCAD
 
 __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
+"""Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
 
 _logger = logging.getLogger(__name__)
 
@@ -43,10 +46,16 @@ def fit(
     drop_constant: bool | None = None,
     min_mean: float | None = None,
     log_counts: bool | None = None,
+    context: tuple[str, ...] | None = None,
+    context_acts_on: str | None = None,
+    missing: Literal["error", "drop", "mean"] | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
     seed: int | None = None,
     device: str | None = None,
+    runs: int | None = None,
+    jobs: int = -1,
+    on: str = "local",
     config: Path | None = None,
     print_config: bool = False,
     force: bool = False,
@@ -97,6 +106,14 @@ def fit(
         Leave out variables whose mean is below this.
     log_counts
         Turn counts into log(1 + 10^4 count / total of the sample).
+    context
+        A column (of the table, of obs) that is no variable and acts on variables, such as a batch
+        or the depth; may be given several times. Texts become indicators.
+    context_acts_on
+        Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
+    missing
+        What is done about missing values: error refuses them, drop leaves out the samples that
+        have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
     standardise
         Fit on variables of mean 0 and variance 1.
     validation_share
@@ -105,6 +122,14 @@ def fit(
         Random seed.
     device
         Where to compute.
+    runs
+        How many fits on parts of the samples tell what comes back, such as 50: that many times
+        the cost of one fit. Stopped, it is resumed by --resume.
+    jobs
+        How many of those fits at a time; -1 for one per CPU.
+    on
+        Where they run: local, ray, or the address of a Ray cluster, which must see the folder of
+        the output.
     config
         A TOML file with settings; options given here take precedence.
     print_config
@@ -119,10 +144,13 @@ def fit(
         Print the result as JSON.
     """
     from ucad.cli.settings import FitSettings, resolve
+    from ucad.consensus.resampling import check_n_runs
+    from ucad.consensus.running import RunOptions
     from ucad.errors import InvalidInputError
 
     given = {name: value for name, value in locals().items() if name in _names(FitSettings)}
     settings = resolve(config, given)
+    check_n_runs(settings.runs)
     if print_config:
         print(settings.to_toml())
         return DONE
@@ -131,13 +159,15 @@ def fit(
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
     replace = force or resume
-    return fit_model(data, settings, output, quiet=quiet, json=json, replace=replace)
+    where = RunOptions(n_jobs=jobs, on=on)
+    return fit_model(data, settings, output, where, quiet=quiet, json=json, replace=replace)
 
 
 def fit_model(
     path: Path,
     settings: FitSettings,
     output: Path,
+    where: RunOptions | None = None,
     *,
     quiet: bool,
     json: bool,
@@ -147,6 +177,7 @@ def fit_model(
     from sklearn.exceptions import ConvergenceWarning
 
     from ucad.cli.progress import shown_progress
+    from ucad.consensus.running import fits_folder
     from ucad.estimator import UCAD
     from ucad.solvers.prior import read_prior
 
@@ -166,17 +197,22 @@ def fit_model(
             factor_mechanism=settings.factor_mechanism,
             variable_mechanism=settings.variable_mechanism,
             prior=known,
+            context_acts_on=settings.context_acts_on,
             standardise=settings.standardise,
             validation_share=settings.validation_share,
             max_seconds=settings.budget,
             random_state=settings.seed,
             device=settings.device,
             progress=progress,
+            n_runs=settings.runs,
+            n_jobs=where.n_jobs if where else None,
+            runs_on=where.on if where else "local",
         ).fit(measured, checkpoint=checkpoint)
     model.data_["path"] = path.name
     model.save(output, force=replace)
     if not model.status_.interrupted:
         checkpoint.unlink(missing_ok=True)
+        shutil.rmtree(fits_folder(checkpoint) or "", ignore_errors=True)
     from ucad.cli.inspect import write_run_report
 
     try:
@@ -206,6 +242,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         variable_mechanism=settings.variable_mechanism,
         device=settings.device,
         max_seconds=settings.budget,
+        context_acts_on=settings.context_acts_on,
     )
     _read(path, settings)
 
@@ -239,6 +276,8 @@ def _read(path: Path, settings: FitSettings) -> InterventionalData:
         drop_constant=settings.drop_constant,
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
+        context=settings.context,
+        missing=settings.missing,
     )
     if settings.layers is None:
         return data
@@ -284,6 +323,10 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         return
     for factor in factors:
         print(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
+    if model.support_ is not None:
+        from ucad.cli.support import show_support
+
+        show_support(model.support_)
     print(f"\n{status}\n{verdict}\n")
     print(f"Run folder: {output}\nReport:     {page}")
     if status.interrupted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,8 +12,12 @@ from cyclopts import Parameter
 from ucad.cli.options import Count
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ucad.consensus.consensus import Consensus
     from ucad.data import InterventionalData
     from ucad.runs import Run
+    from ucad.scm import FactorSCM
 
 __all__ = ["certify", "predict", "report", "write_run_report"]
 
@@ -72,6 +77,7 @@ def predict(
     /,
     *clamps: str,
     samples: Count = 2000,
+    at: tuple[str, ...] = (),
     json: bool = False,
 ) -> None:
     """Predict what clamping variables does, to the factors and to the variables.
@@ -84,50 +90,76 @@ def predict(
         What to clamp: STAT1=0 JAK2=1.5
     samples
         How many samples of the model to average over.
+    at
+        The context to predict at, column=value; may be given several times. The average context
+        if not given.
     json
         Print JSON.
     """
     import torch
 
+    from ucad.data.duplicates import find_variable
     from ucad.errors import InvalidInputError
     from ucad.runs import load_run
     from ucad.scm import Abstraction
 
     if samples < 2:
         raise InvalidInputError(f"--samples must be at least 2. Got {samples}.")
-    scm, values = load_run(run).scm, _clamps(clamps)
+    loaded = load_run(run)
+    scm = loaded.scm
+    names = scm.graph.variable_names
+    values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
     abstraction, context = Abstraction(scm), scm.draw_context(samples)
+    offset = _context_offset(scm, at)
+    if offset is not None and not (scm.context and scm.context.on_readings):
+        context = context + offset
     image = abstraction.intervention_map(values)
     before, after = scm.solve(context), scm.solve(context, values)
     high = abstraction.high_level.solve(context, image)
+    if offset is not None and scm.context and scm.context.on_readings:
+        before, after = (state._replace(x=state.x + offset) for state in (before, after))
     if not all(bool(torch.isfinite(part).all()) for part in (before.x, after.x, before.z, high)):
         raise InvalidInputError(
             "The model does not predict finite values for this: what is clamped is too large."
         )
-    rows: list[dict[str, Any]] = []
-    for kind, names, old, new in [
-        ("factor", scm.graph.factor_names, before.z, high),
-        ("variable", scm.graph.variable_names, before.x, after.x),
-    ]:
-        spread = old.std(dim=0)
-        shift = new.mean(dim=0) - old.mean(dim=0)
-        changed = torch.nonzero((new - old).abs().max(dim=0).values > 1e-12)[:, 0].tolist()
-        rows += [
-            {
-                "kind": kind,
-                "name": names[node],
-                "mean_before": float(old[:, node].mean()),
-                "mean_after": float(new[:, node].mean()),
-                "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
-            }
-            for node in changed
-        ]
+    rows = [
+        *_changes("factor", scm.graph.factor_names, before.z, high),
+        *_changes("variable", scm.graph.variable_names, before.x, after.x),
+    ]
+    if loaded.consensus is not None:
+        _add_intervals(rows, loaded.consensus, values, samples)
     if json:
         print(
             json_module.dumps({"clamped": values, "reaches": sorted(image.support), "rows": rows})
         )
     else:
         _show_prediction(values, sorted(image.support), rows)
+
+
+def _changes(kind: str, names: Sequence[str], old: Tensor, new: Tensor) -> Iterator[dict[str, Any]]:
+    """The nodes of one level that a clamp changes, with their means before and after."""
+    spread, shift = old.std(dim=0), new.mean(dim=0) - old.mean(dim=0)
+    changed = (new - old).abs().amax(dim=0) > 1e-12
+    for node in changed.nonzero()[:, 0].tolist():
+        yield {
+            "kind": kind,
+            "name": names[node],
+            "mean_before": float(old[:, node].mean()),
+            "mean_after": float(new[:, node].mean()),
+            "shift_in_sd": float(shift[node] / spread[node].clamp_min(1e-12)),
+        }
+
+
+def _add_intervals(
+    rows: list[dict[str, Any]], found: Consensus, values: dict[str, float], samples: int
+) -> None:
+    """What fits on parts of the samples predict, beside each prediction."""
+    from ucad.consensus.intervals import shift_intervals
+
+    intervals = shift_intervals(found, values, samples)
+    for row in rows:
+        interval = intervals.get(row["name"])
+        row |= dict.fromkeys(("low", "high", "moved")) if not interval else interval._asdict()
 
 
 def write_run_report(folder: Path, path: Path | None = None) -> Path:
@@ -158,10 +190,23 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
 
 def _sample(run: Run, folder: Path) -> InterventionalData:
     from ucad.errors import FormatError
+    from ucad.scm import at_average_context
 
     if run.sample is None:
         raise FormatError(f"'{folder}' holds no sample of the data to report on.")
-    return run.sample
+    return at_average_context(run.scm, run.sample)
+
+
+def _context_offset(scm: FactorSCM, words: tuple[str, ...]) -> Tensor | None:
+    """What a context written as column=value adds to every variable."""
+    from ucad.errors import InvalidInputError
+
+    if not words:
+        return None
+    if scm.context is None:
+        raise InvalidInputError("The model has no context to predict at. Leave out --at.")
+    pairs = {name: value for name, _, value in (word.partition("=") for word in words)}
+    return scm.context.offset(scm.context.at(pairs)[None])
 
 
 def _clamps(words: tuple[str, ...]) -> dict[str, float]:
@@ -193,9 +238,22 @@ def _show_prediction(
 
     clamped = ", ".join(f"{name} = {value:g}" for name, value in values.items()) or "nothing"
     table = Table(title=f"Clamping {clamped}")
-    for heading in ("", "changes", "mean before", "mean after", "shift (sd)"):
+    headings = ["", "changes", "mean before", "mean after", "shift (sd)"]
+    has_fits = any("low" in row for row in rows)
+    for heading in headings + ["90 % of fits", "moves in"] * has_fits:
         table.add_column(heading, justify="left" if heading in ("", "changes") else "right")
     for row in sorted(rows, key=lambda row: (row["kind"], -abs(row["shift_in_sd"]))):
         numbers = (row["mean_before"], row["mean_after"], row["shift_in_sd"])
-        table.add_row(row["kind"], row["name"], *(f"{number:.3f}" for number in numbers))
+        fits = _fit_cells(row) if has_fits else ()
+        table.add_row(row["kind"], row["name"], *(f"{number:.3f}" for number in numbers), *fits)
     show(f"ω reaches the factors: {', '.join(reached) or 'none'}", table)
+
+
+def _fit_cells(row: dict[str, Any]) -> tuple[str, str]:
+    """The range over the fits, and in how many of them it moves; a mark where in few."""
+    from ucad.consensus.support import STABLE
+
+    if row.get("low") is None:
+        return "", "?"
+    mark = "" if row["moved"] >= STABLE else " ?"
+    return f"{row['low']:.3f} … {row['high']:.3f}", f"{row['moved']:.0%} of fits{mark}"

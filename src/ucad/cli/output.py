@@ -15,6 +15,7 @@ from rich.console import Console, RenderableType
 __all__ = ["PatientOutput", "patient_output", "show"]
 
 _PIPED_WIDTH = 100
+"""Characters per line where there is no terminal: that of our source and documentation."""
 
 
 class PatientOutput(io.TextIOBase):

@@ -12,6 +12,7 @@ from ucad._types import Progress, ProgressEvent
 __all__ = ["shown_progress"]
 
 _SECONDS_BETWEEN_LINES = 5.0
+"""How often a log gets a line, in seconds: a minute is a dozen lines, an hour some hundreds."""
 
 
 @contextlib.contextmanager

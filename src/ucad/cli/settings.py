@@ -18,6 +18,7 @@ __all__ = ["FitSettings", "resolve"]
 
 _SHAPES: dict[str, Any] = {
     "factors": int,
+    "runs": int,
     "seed": int,
     "validation_share": float,
     "budget": float,
@@ -26,6 +27,7 @@ _SHAPES: dict[str, Any] = {
     "drop_constant": bool,
     "log_counts": bool,
     "ignore": [str],
+    "context": [str],
     "indicators": {str: str},
 }
 """What a settings file must hold; anything else is a text."""
@@ -47,6 +49,7 @@ class FitSettings:
         validation_share: the part of the samples held out to choose between models.
         seed: random seed.
         device: where to compute.
+        runs: how many fits on parts of the samples tell what comes back.
         target: the column that names what was clamped.
         control: the label of observational samples in it.
         indicators: columns of zeros and ones with the variable each clamps.
@@ -54,6 +57,9 @@ class FitSettings:
         drop_constant: leave out variables that never change.
         min_mean: leave out variables whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ count / total).
+        context: columns that are no variables and act on them, such as a batch.
+        context_acts_on: auto, mechanisms or readings.
+        missing: error, drop or mean: what is done about missing values.
     """
 
     factors: int = 0
@@ -67,6 +73,7 @@ class FitSettings:
     validation_share: float = 0.2
     seed: int = 0
     device: str = "cpu"
+    runs: int = 0
     target: str | None = None
     control: str = ""
     indicators: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +81,9 @@ class FitSettings:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    context: tuple[str, ...] = ()
+    context_acts_on: str = "auto"
+    missing: str = "error"
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:
@@ -108,8 +118,9 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
     """Puts the settings together: defaults < file < options that were given."""
     values = {} if config is None else _read(config)
     values |= {name: value for name, value in options.items() if value is not None}
-    if "ignore" in values:
-        values["ignore"] = tuple(values["ignore"])
+    for name in ("ignore", "context"):
+        if name in values:
+            values[name] = tuple(values[name])
     settings = FitSettings(**values)
     if settings.factors < 1:
         raise InvalidInputError(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 DONE, UNFINISHED, INTERRUPTED = 0, 1, 130
+"""Exit codes of a sweep: all tasks done, some failed or left, stopped by Ctrl-C (128 + SIGINT)."""
 
 
 def sweep(

@@ -11,7 +11,7 @@ from ucad.constraints.acyclicity import (
     spectral_radius,
     trace_exponential,
 )
-from ucad.constraints.anchors import anchor_counts, anchor_scores, anchor_violation, carried
+from ucad.constraints.anchors import anchor_counts, anchor_scores, anchor_violation
 from ucad.constraints.sparsity import density, sparsity_violation
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "anchor_scores",
     "anchor_violation",
     "bipartite_spectral_radius",
-    "carried",
     "density",
     "layer_violation",
     "matrix_power_trace",

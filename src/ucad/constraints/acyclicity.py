@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 N_ITERATIONS = 32
+"""Power iterations of the spectral forms: a second eigenvalue of 0.8 of the first has come down to
+a thousandth by then. The learner takes fewer, two more than there are factors."""
 
 
 class Acyclicity(Enum):

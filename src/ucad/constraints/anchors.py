@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-__all__ = ["MIN_ANCHORS", "anchor_counts", "anchor_scores", "anchor_violation", "carried"]
+__all__ = ["MIN_ANCHORS", "anchor_counts", "anchor_scores", "anchor_violation"]
 
 MIN_ANCHORS = 0.99
 """The paper's threshold: each factor needs this many in- and out-anchors (≤ 1 when relaxed)."""
@@ -43,15 +43,12 @@ def anchor_scores(
 
 def anchor_counts(
     edges: Float[Tensor, "*batch variables factors"],
-    carried: Float[Tensor, "*batch variables factors"] | None = None,
 ) -> Float[Tensor, "*batch factors"]:
-    """Returns c_k = Σ_i s_{i→k}, or Σ_i s_{i→k} carried_ik if an edge counts by what it carries.
+    """Returns c_k = Σ_i s_{i→k}.
 
-    Without `carried`, an edge whose mechanism has a null weight still counts as an anchor, and
-    the constraint can be met by factors that do nothing.
+    An edge whose mechanism has a null weight counts as an anchor, too: the constraint can be met by
+    factors that do nothing.
     """
-    if carried is not None:
-        return (anchor_scores(edges) * carried).sum(dim=-2)
     apply: Callable[[Tensor], Tensor] = _AnchorCounts.apply
     return apply(edges)
 
@@ -60,8 +57,6 @@ def anchor_violation(
     Q: Float[Tensor, "*batch variables factors"],
     R: Float[Tensor, "*batch variables factors"],
     min_anchors: float = MIN_ANCHORS,
-    carried_in: Float[Tensor, "*batch variables factors"] | None = None,
-    carried_out: Float[Tensor, "*batch variables factors"] | None = None,
 ) -> Float[Tensor, "*batch 2 factors"]:
     """Returns τ − c_k for in-anchors and for out-anchors; the constraint asks for ≤ 0.
 
@@ -71,25 +66,7 @@ def anchor_violation(
     tensor([[-0.0100, -0.0100],
             [ 0.9900,  0.9900]])
     """
-    both = None
-    if carried_in is not None and carried_out is not None:
-        both = torch.stack([carried_in, carried_out], dim=-3)
-    return min_anchors - anchor_counts(torch.stack([Q, R], dim=-3), both)
-
-
-def carried(
-    effect: Float[Tensor, "*batch variables factors"], half_effect: float = 0.1
-) -> Float[Tensor, "*batch variables factors"]:
-    """Returns e² / (e² + h²) in [0, 1): what share of an edge of effect e counts.
-
-    The effect is a change in standard deviations of the target per standard deviation of the
-    source; an edge of effect h counts by half.
-
-    >>> carried(torch.tensor([[0.0, 0.1, 1.0]]))
-    tensor([[0.0000, 0.5000, 0.9901]])
-    """
-    squared = effect.square()
-    return squared / (squared + half_effect**2)
+    return min_anchors - anchor_counts(torch.stack([Q, R], dim=-3))
 
 
 class _AnchorCounts(torch.autograd.Function):

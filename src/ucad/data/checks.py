@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 _SHOWN = 5
+"""Names or numbers listed in a message: enough to recognise what they have in common."""
+
 MAX_MAGNITUDE = 1e100
 """The largest size and the inverse of the smallest spread that a fit takes, in the user's units.
 A fit adds up fourth powers at most, which stay below the largest double, 1.8e308, up to about
@@ -47,12 +49,11 @@ def check_matrix(x: Any, *, may_be_empty: bool = False) -> None:
         raise InvalidInputError(f"'x' must hold {kind}. Got dtype {x.dtype} instead.")
 
 
-def check_same_shape(x: Any, is_intervened: Any) -> None:
-    """Refuses an `is_intervened` that is not one flag per measurement."""
-    if is_intervened.shape != x.shape:
+def check_same_shape(x: Any, flags: Any, name: str = "is_intervened") -> None:
+    """Refuses flags that are not one per measurement."""
+    if flags.shape != x.shape:
         raise InvalidInputError(
-            f"'is_intervened' must have the shape of 'x', {x.shape}. "
-            f"Got {is_intervened.shape} instead."
+            f"'{name}' must have the shape of 'x', {x.shape}. Got {flags.shape} instead."
         )
 
 
@@ -97,10 +98,15 @@ def check_finite(x: VariableSamples, names: Sequence[str]) -> None:
         for row, column in zip(rows[:_SHOWN], columns[:_SHOWN], strict=True)
     ]
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    advice = (
+        "Leave these rows out with --missing drop, or fill the values in with --missing mean "
+        "(missing='drop' or 'mean' in Python)."
+        if np.isnan(x[rows, columns]).all()
+        else "Leave these rows or columns out, or fill the values in, first."
+    )
     raise InvalidInputError(
         f"{len(rows)} value(s) are missing or infinite, in {len(np.unique(rows))} of {len(x)} rows "
-        f"and {len(np.unique(columns))} of {x.shape[1]} columns: {'; '.join(where)}{more}. Leave "
-        f"these rows or columns out, or fill the values in, first."
+        f"and {len(np.unique(columns))} of {x.shape[1]} columns: {'; '.join(where)}{more}. {advice}"
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
 from ucad.data import checks
+from ucad.data.context import Context
 from ucad.data.moments import MaskedMoments
 from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
 from ucad.data.targets import (
@@ -24,6 +25,9 @@ from ucad.data.targets import (
     split_targets,
 )
 from ucad.errors import InvalidInputError, all_at_once
+
+if TYPE_CHECKING:
+    from ucad.data.summary import DataSummary
 
 __all__ = ["InterventionalData", "Scaling", "Split"]
 
@@ -73,6 +77,9 @@ class InterventionalData:
         scaling: how the user's units became those of `x`, if they did.
         is_part: made from a larger data set. A part may hold constant columns, and variables
             that are clamped in all of its samples.
+        context: what else is known of every sample, such as its batch; never abstracted.
+        is_missing: True where a value was not measured and is filled in; None if nowhere.
+        notes: what was left out or changed in reading, one sentence each.
     """
 
     x: VariableSamples
@@ -83,6 +90,9 @@ class InterventionalData:
     regime_names: tuple[str, ...] = ()
     scaling: Scaling | None = None
     is_part: bool = False
+    context: Context | None = None
+    is_missing: WhichIntervened | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checks.check_matrix(self.x, may_be_empty=self.is_part)
@@ -91,6 +101,10 @@ class InterventionalData:
         for name, as_kind in (("is_intervened", checks.as_flags), ("regime", _whole_numbers)):
             object.__setattr__(self, name, as_kind(getattr(self, name), name))
         object.__setattr__(self, "layer_of", checks.as_layers(self.layer_of))
+        if self.is_missing is not None:
+            checks.check_same_shape(self.x, self.is_missing, "is_missing")
+            flags = checks.as_flags(self.is_missing, "is_missing")
+            object.__setattr__(self, "is_missing", flags if flags.any() else None)
         with all_at_once() as check:
             check(checks.check_finite, self.x, self.variable_names)
             check(checks.check_regimes, self.is_intervened, self.regime)
@@ -100,9 +114,14 @@ class InterventionalData:
                 check(checks.check_scaling, *self.scaling, self.n_variables)
         if not self.regime_names:
             self._name_regimes()
-        for name in ("x", "is_intervened", "regime", "layer_of"):
+        for name in ("x", "is_intervened", "regime", "layer_of", "is_missing"):
             object.__setattr__(self, name, _read_only(getattr(self, name)))
         checks.check_regime_names(self.regime, self.regime_names)
+        if self.context is not None and len(self.context) != len(self.x):
+            raise InvalidInputError(
+                f"The context must have one row per sample, {len(self.x)}. "
+                f"Got {len(self.context)} instead."
+            )
 
     @classmethod
     def from_arrays(
@@ -215,20 +234,54 @@ class InterventionalData:
         )
 
     @cached_property
+    def is_left_out(self) -> WhichIntervened:
+        """True where a value has no term in the likelihood: clamped, or filled in."""
+        return (
+            self.is_intervened if self.is_missing is None else self.is_intervened | self.is_missing
+        )
+
+    @cached_property
+    def complete(self) -> InterventionalData:
+        """The samples in which nothing was filled in."""
+        if self.is_missing is None:
+            return self
+        return self.select(np.flatnonzero(~self.is_missing.any(axis=1)))
+
+    @cached_property
     def moments(self) -> MaskedMoments:
         """The masked second moments S_j of x."""
-        return MaskedMoments(self.x, self.is_intervened)
+        return MaskedMoments(self.x, self.is_left_out)
+
+    def summary(self) -> DataSummary:
+        """What is in the data set, in words and numbers: `print(data.summary())`."""
+        from ucad.data.summary import summarise
+
+        return summarise(self)
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything in the data set, for run folders."""
         digest = hashlib.sha256()
         layers = np.empty(0) if self.layer_of is None else self.layer_of
-        for array in (self.x, self.is_intervened, self.regime, layers):
+        missing = () if self.is_missing is None else (self.is_missing,)
+        for array in (self.x, self.is_intervened, self.regime, layers, *missing):
             digest.update(f"{array.shape}{array.dtype}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((self.variable_names, self.regime_names)).encode())
+        if self.context is not None:
+            digest.update(repr(self.context.names).encode())
+            digest.update(np.ascontiguousarray(self.context.values).tobytes())
         return digest.hexdigest()
+
+    def with_context(self, context: Context | Mapping[str, ArrayLike]) -> InterventionalData:
+        """Returns the data with covariates of the samples, by name; texts become indicators."""
+        known = context if isinstance(context, Context) else Context.from_columns(context)
+        return replace(self, context=known)
+
+    @property
+    def covariates(self) -> Float[np.ndarray, "samples covariates"] | None:
+        """The values of the context, if there is one."""
+        return None if self.context is None else self.context.values
 
     def select(self, rows: Rows) -> InterventionalData:
         """Returns the part that holds the given samples."""
@@ -238,6 +291,8 @@ class InterventionalData:
             is_intervened=self.is_intervened[rows],
             regime=self.regime[rows],
             is_part=True,
+            context=self.context and self.context.select(rows),
+            is_missing=None if self.is_missing is None else self.is_missing[rows],
         )
 
     def select_variables(self, columns: Rows) -> InterventionalData:
@@ -251,6 +306,7 @@ class InterventionalData:
             variable_names=tuple(self.variable_names[column] for column in columns),
             layer_of=layers,
             scaling=scaling,
+            is_missing=None if self.is_missing is None else self.is_missing[:, columns],
         )
 
     def split(
@@ -290,9 +346,10 @@ class InterventionalData:
 
     def __repr__(self) -> str:
         layers = "" if self.layer_of is None else f", {len(np.unique(self.layer_of))} layers"
+        known = "" if self.context is None else f", context {', '.join(self.context.names)}"
         return (
             f"InterventionalData({self.n_samples} samples × {self.n_variables} variables, "
-            f"{len(np.unique(self.regime))} regimes{layers})"
+            f"{len(np.unique(self.regime))} regimes{layers}{known})"
         )
 
     def _name_regimes(self) -> None:

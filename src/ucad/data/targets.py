@@ -9,12 +9,28 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ucad.errors import InvalidInputError, did_you_mean
 
-__all__ = ["check_control", "check_targets", "join_targets", "split_targets"]
+__all__ = [
+    "check_control",
+    "check_targets",
+    "control_notes",
+    "count_targets",
+    "join_targets",
+    "normal_form",
+    "split_targets",
+]
 
 _SEPARATOR = ";"
 _PARTS = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:;|$))|[^;]*)\s*(?:;|$)')
 """A name in double quotes (doubled inside), or anything without a separator."""
 _SHOWN = 8
+"""Labels listed in a message: they are short, and often only one of them is misspelt."""
+
+CONTROL_WORDS = {
+    "control", "controls", "ctrl", "nt", "ntc", "nontargeting", "negctrl", "negativecontrol",
+    "untreated", "unperturbed", "wildtype", "wt", "mock", "vehicle", "dmso", "none",
+    "observational", "safetargeting",
+}  # fmt: skip
+"""How screens name samples in which nothing was done, without capitals, spaces, `-` and `_`."""
 
 _logger = logging.getLogger(__name__)
 
@@ -50,6 +66,24 @@ def check_control(control: str, labels: Sequence[str]) -> None:
         )
 
 
+def control_notes(labels: Sequence[str], control: str) -> tuple[str, ...]:
+    """Which labels are taken for controls, in a sentence; nothing if no sample has a label.
+
+    >>> control_notes(["NT", "a", "", "NT"], "NT")
+    ("The controls are 2 samples labelled 'NT' and 1 without a label.",)
+    """
+    counts = Counter(label.strip() for label in labels)
+    kinds = [f"{counts[control]} samples labelled '{control}'"] if control else []
+    kinds += [f"{counts['']} without a label"] if counts[""] else []
+    if len(counts) == 1 and counts[""]:
+        return ()
+    told = f"The controls are {' and '.join(kinds)}." if kinds else "No sample is a control."
+    likely = [f"'{label}'" for label in counts if normal_form(label) in CONTROL_WORDS]
+    if not control and likely:
+        told += f" {' and '.join(likely)} looks like a label of controls: name it (--control)."
+    return (told,)
+
+
 def check_targets(n_samples: Mapping[str, int], names: Sequence[str]) -> None:
     """Refuses misspelt targets, and says which targets were not measured.
 
@@ -65,7 +99,7 @@ def check_targets(n_samples: Mapping[str, int], names: Sequence[str]) -> None:
     missing = {target: count for target, count in n_samples.items() if target not in known}
     if not missing:
         return
-    alike = {_form(name): name for name in names}
+    alike = {normal_form(name): name for name in names}
     slips = {target: _meant(target, known, alike) for target in missing}
     wrong = [f"'{target}' ('{meant}'?)" for target, meant in slips.items() if meant is not None]
     if wrong:
@@ -91,9 +125,14 @@ def count_targets(labels: Iterable[str]) -> Counter[str]:
     return counts
 
 
+def normal_form(name: str) -> str:
+    """A name without capitals, spaces, `-` and `_`."""
+    return re.sub(r"[\s_-]", "", name).casefold() or name
+
+
 def _meant(target: str, known: set[str], alike: Mapping[str, str]) -> str | None:
-    if _form(target) in alike:
-        return alike[_form(target)]
+    if normal_form(target) in alike:
+        return alike[normal_form(target)]
     if len(target) < 4:  # of three letters, swapping two often gives another name
         return None
     for at in range(len(target) - 1):
@@ -102,10 +141,6 @@ def _meant(target: str, known: set[str], alike: Mapping[str, str]) -> str | None
         if first.isalpha() and second.isalpha() and swapped in known:
             return swapped
     return None
-
-
-def _form(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name).casefold() or name
 
 
 def _quoted(name: str) -> str:

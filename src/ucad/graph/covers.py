@@ -13,6 +13,8 @@ from ucad._types import BooleanMatrix, VariablesByFactors
 __all__ = ["BooleanRank", "boolean_rank", "disjunctness", "is_disjunct"]
 
 _MAX_RECTANGLES = 20_000
+"""Maximal rectangles among which an exact cover is looked for. Each is a variable of an integer
+program; a bound on its time that was not tuned."""
 
 
 def disjunctness(Q: VariablesByFactors) -> int:

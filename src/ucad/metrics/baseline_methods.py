@@ -66,6 +66,7 @@ def baselines(
 
 
 MAX_ITERATIONS = 200
+"""Iterations of FastICA and sparse PCA: scikit-learn's default for the first."""
 
 BASELINES: dict[str, Callable[[int, int], TransformerMixin]] = {
     "pca": lambda m, seed: PCA(m, random_state=seed),

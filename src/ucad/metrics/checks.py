@@ -24,7 +24,11 @@ __all__ = [
 ]
 
 FEWEST_SAMPLES = 3
+"""Samples that a metric needs: two points always lie on a line, and every correlation is 1."""
+
 RELATIVE_RANGE_OF_A_CONSTANT = 1e-12
+"""A column whose range is below this share of its largest value is constant: what is left is the
+rounding of double precision, with some room for sums."""
 
 
 class ConstantFactorWarning(UserWarning):

@@ -22,7 +22,10 @@ from ucad.metrics.checks import check_factors, constant_columns, warn_of_constan
 __all__ = ["Decoder", "Explicitness", "HeldOut", "explicitness", "held_out_rows", "r_squared"]
 
 FEWEST_HELD_OUT = 2
+"""Samples on either side of a split: R² of a single one is not defined."""
+
 FEWEST_FOR_EARLY_STOPPING = 50
+"""Samples from which on a tenth is kept for early stopping: of fewer, not even five would be."""
 
 
 class Decoder(StrEnum):

@@ -13,6 +13,8 @@ from ucad.errors import InvalidInputError
 __all__ = ["VARIANCE_FLOOR", "NLLByRegime", "negative_log_likelihood", "nll_by_regime"]
 
 VARIANCE_FLOOR = 1e-4
+"""Smallest variance of a residual (standardised variables, no unit), that of the paper's NLLs:
+without noise a density has no bound."""
 
 
 class NLLByRegime(NamedTuple):

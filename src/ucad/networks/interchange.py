@@ -37,6 +37,8 @@ UNKNOWN = -1
 """An expected decision that nobody knows."""
 
 _CANDIDATES_PER_PAIR = 64
+"""Random pairs of inputs drawn for each one that is wanted: enough where one in some dozens of them
+differs in what is exchanged."""
 
 
 def decision(output: Tensor) -> Int[Tensor, " rows"]:

@@ -39,6 +39,7 @@ Edit: TypeAlias = Callable[[int, Tensor], Tensor | None]
 """Given a site's number and the tensor it lives in: the tensor to go on with, or None."""
 
 _PROBE_ROWS = 3
+"""Inputs of the pass that learns shapes: more than one, so that the axis of samples can be told."""
 
 
 class Pass(NamedTuple):

@@ -37,6 +37,7 @@ __all__ = [
 
 
 _ENOUGH = 5000
+"""Inputs from which the units of a placebo are judged: shares are then known to a hundredth."""
 
 
 @dataclass(frozen=True)

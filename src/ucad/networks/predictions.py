@@ -27,6 +27,8 @@ __all__ = [
 ]
 
 DOSES = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
+"""Values that a factor is set to, in its standard deviations: closer where most samples lie, and as
+far as samples go."""
 
 
 class Match(NamedTuple):

@@ -35,6 +35,7 @@ __all__ = [
 ABOUT, INPUT_OF = "recording.json", "input_of.npy"
 _GROWING = "growing.json"
 SCHEMA_VERSION = 1
+"""Of the folder of a recording; a change that old readers would misread raises it."""
 _STATE = {"identity": Optional({str: object}), "rows": Optional({str: int})}
 _ABOUT = {"schema_version": int, "sites": [str], "dead": [str]}
 

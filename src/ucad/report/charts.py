@@ -16,13 +16,24 @@ from jaxtyping import Bool, Float, Int
 __all__ = ["Curve", "block_order", "curves", "heat_map", "line_chart"]
 
 ROW, LABEL, SPACE, NARROWEST, WIDEST = 24, 92, 860, 3.0, 30.0
+"""Of a heat map, in pixels: height of a row, width of its label, width left for all columns (all
+fit into the page, 72 letters' heights wide), and bounds on the width of one."""
+
 LABELLED_FROM = 13.0
 """Columns at least this wide have room for the name of their variable."""
 
 LONGEST_LABEL = 13
+"""Characters of a label: what fits into its 92 pixels."""
+
 MOST_CURVES = 8
+"""Charts of the history of a fit: a screenful."""
+
 MOST_SERIES = 6
+"""Lines in one chart: more colours cannot be told apart."""
+
 MOST_POINTS = 400
+"""Points of a line: one for every pixel or two of its width."""
+
 X_KEYS = ("epoch", "step", "iteration", "round")
 
 

@@ -17,10 +17,21 @@ from ucad.scm import FactorSCM, State
 __all__ = ["ClampEffect", "clamp_effects", "clamped"]
 
 MOST_VARIABLES = 200
+"""Variables whose clamping is worked out for the page: the strongest; a list for a menu, and a
+second or two of counterfactuals."""
+
 MOST_AFFECTED = 12
+"""Variables listed for each clamp: what can be read at a glance."""
+
 MOST_SAMPLES = 100
+"""Samples over which a counterfactual is averaged: a tenth of a standard deviation is enough for a
+bar of some pixels."""
+
 FEWEST_OBSERVATIONAL = 30
+"""Observational samples from which on they alone are averaged over; below, all samples are."""
+
 NEGLIGIBLE = 1e-3
+"""Changes below this, in standard deviations, are not shown."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,13 @@ __all__ = ["factor_concept_figure", "graph_figure", "heat_map_figure"]
 UP, DOWN, FACTOR, VARIABLE = "#0072b2", "#c04f00", "#33415c", "#5a626b"
 DIVERGING = "RdBu"
 MOST_LABELS = 60
+"""Names in a figure of the largest size: more would overlap."""
+
 LONGEST_LABEL = 14
+"""Characters of a name; longer ones end in an ellipsis."""
+
 WIDEST = 14.0
+"""Largest width and height of a figure, in inches: twice a page."""
 
 
 def graph_figure(scm: FactorSCM) -> Figure:

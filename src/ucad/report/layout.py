@@ -13,6 +13,9 @@ from ucad.graph import FactorGraph
 __all__ = ["Place", "high_level_layout", "low_level_layout"]
 
 SWEEPS = 6
+"""Passes that order the nodes of neighbouring columns by their mean place: crossings hardly change
+after three or four there and back."""
+
 SUB_COLUMN = 0.45
 """The distance of the sub-columns of a crowded column, in columns."""
 

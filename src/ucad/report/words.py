@@ -14,8 +14,13 @@ from ucad.scm import FactorSCM
 __all__ = ["correlates", "cut", "factor_card", "factor_sentence", "overview"]
 
 MOST_NAMED = 6
+"""Names listed in a sentence, which ends with how many more there are."""
+
 LONGEST_NAME = 40
+"""Characters of a name in a sentence: half a line."""
+
 MOST_CORRELATES = 8
+"""Variables listed as going with a factor: what can be read at a glance."""
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ucad.scm.abstraction import Abstraction, AbstractionError, HighLevelModel, LowLevelModel
 from ucad.scm.bound import ErrorBound, error_bound
+from ucad.scm.context import ActsOn, ContextEffect, at_average_context
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM, State
 from ucad.scm.families import (
     FAMILIES,
@@ -37,10 +38,12 @@ __all__ = [
     "VARIANCE_FLOOR",
     "Abstraction",
     "AbstractionError",
+    "ActsOn",
     "AffineMap",
     "Bijection",
     "Clamp",
     "Constant",
+    "ContextEffect",
     "ErrorBound",
     "FactorSCM",
     "Function",
@@ -56,6 +59,7 @@ __all__ = [
     "SplineMechanism",
     "State",
     "Transform",
+    "at_average_context",
     "error_bound",
     "family_named",
     "family_of",

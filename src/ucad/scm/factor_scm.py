@@ -15,6 +15,7 @@ from torch import Tensor
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
+from ucad.scm.context import ContextEffect
 from ucad.scm.families import AffineMap, Mechanism, StackedMechanism
 from ucad.scm.interventions import (
     IDENTITY,
@@ -27,13 +28,16 @@ from ucad.scm.interventions import (
 )
 from ucad.scm.mechanisms import Bijection, Reparametrised
 
-__all__ = ["VARIANCE_FLOOR", "FactorSCM", "Matrix", "Seed", "State"]
+__all__ = ["VARIANCE_FLOOR", "Covariates", "FactorSCM", "Matrix", "Seed", "State"]
 
 VARIANCE_FLOOR = 1e-4
 """The smallest variance a likelihood uses, as in the paper: noiseless variables have none."""
 
 Seed: TypeAlias = int | torch.Generator
 Matrix: TypeAlias = Float[Tensor, "samples columns"] | Float[np.ndarray, "samples columns"]
+Covariates: TypeAlias = (
+    Float[Tensor, "samples covariates"] | Float[np.ndarray, "samples covariates"]
+)
 
 
 class State(NamedTuple):
@@ -47,7 +51,9 @@ class State(NamedTuple):
 class FactorSCM:
     """A factor SCM: z = F_Z(x) and x = F_X(z) + u along an f-DAG, u_j ~ N(0, noise_scale_j²).
 
-    Factors carry no noise of their own. The context u holds one value a variable.
+    Factors carry no noise of their own. The context u holds one value a variable. A part of it may
+    be observed: covariates w add C (w − w̄) to x, see `ContextEffect`. Methods that take
+    `covariates` are at the average context w̄ without them.
 
     Definition "Factor SCM"; the mechanisms are those of section "f-SCMs build causal abstractions".
 
@@ -57,6 +63,7 @@ class FactorSCM:
         variable_mechanism: F_X, factors to variables; must be blind to what `graph.R` leaves out.
         noise_scale: the standard deviation of u, one a variable.
         intervention: what has been done to the model so far.
+        context: what observed covariates do to the variables, if there are any.
     """
 
     graph: FactorGraph
@@ -64,6 +71,7 @@ class FactorSCM:
     variable_mechanism: Mechanism
     noise_scale: Float[Tensor, " variables"]
     intervention: Intervention = IDENTITY
+    context: ContextEffect | None = None
 
     def __post_init__(self) -> None:
         _check_mask("factor_mechanism", self.factor_mechanism, self.graph.Q.T)
@@ -75,6 +83,11 @@ class FactorSCM:
             )
         if not bool((self.noise_scale >= 0).all()):
             raise InvalidInputError("'noise_scale' must be at least 0 everywhere.")
+        if self.context is not None and len(self.context.weight) != self.graph.n_variables:
+            raise InvalidInputError(
+                f"'context' must have weights for {self.graph.n_variables} variables. Got "
+                f"{len(self.context.weight)} instead."
+            )
 
     def do(self, intervention: InterventionLike) -> FactorSCM:
         """Returns M^i: the model under an intervention on variables or factors.
@@ -93,9 +106,14 @@ class FactorSCM:
                 raise InvalidInputError("An image of ω applies to the high-level model.")
         return replace(self, intervention=self.intervention.then(intervention))
 
-    def state_map(self, x: Matrix) -> Float[Tensor, "samples factors"]:
-        """τ: the factors of given variables, τ(x)_Z = F_Z(x_{Pa_Z})."""
-        return self.factor_mechanism(self.tensor(x))
+    def state_map(
+        self, x: Matrix, covariates: Covariates | None = None
+    ) -> Float[Tensor, "samples factors"]:
+        """τ: the factors of given variables, τ(x)_Z = F_Z(x_{Pa_Z}).
+
+        With covariates that act on readings, F_Z(x − C (w − w̄)).
+        """
+        return self.factor_mechanism(self._read(x, covariates))
 
     def expected_variables(self, z: Matrix) -> Float[Tensor, "samples variables"]:
         """F_X(z): the variables expected from given factors, without noise."""
@@ -110,19 +128,25 @@ class FactorSCM:
         draws = torch.randn(shape, generator=generator, dtype=self.noise_scale.dtype)
         return draws.to(self.noise_scale) * self.noise_scale
 
-    def sample(self, n_samples: int, seed: Seed = 0) -> State:
-        """Draws contexts and solves the model."""
-        return self.solve(self.draw_context(n_samples, seed))
+    def sample(self, n_samples: int, seed: Seed = 0, covariates: Covariates | None = None) -> State:
+        """Draws contexts and solves the model, at given covariates or at their average."""
+        return self.solve(self.draw_context(n_samples, seed), covariates=covariates)
 
-    def solve(self, context: Matrix, intervention: InterventionLike = IDENTITY) -> State:
+    def solve(
+        self,
+        context: Matrix,
+        intervention: InterventionLike = IDENTITY,
+        covariates: Covariates | None = None,
+    ) -> State:
         """Solve(M^i; u): the only solution of the model's equations for each context.
 
         Goes through the f-DAG by topological levels, all nodes of a level at once:
         O(samples · edges) for linear mechanisms.
         """
         if intervention:
-            return self.do(intervention).solve(context)
-        u = self.tensor(context)
+            return self.do(intervention).solve(context, covariates=covariates)
+        inner, outer = self._offsets(covariates)
+        u = self.tensor(context) + inner
         x, z = torch.zeros_like(u), u.new_zeros(len(u), self.graph.n_factors)
         for level in range(int(self.graph.factor_level.max(initial=-1)) + 2):
             variables = self._nodes(self.graph.variable_level == level)
@@ -131,17 +155,21 @@ class FactorSCM:
             factors = self._nodes(self.graph.factor_level == level)
             z[:, factors] = self.factor_mechanism(x, factors)
             self._replace_factors(x, z, factors)
-        return State(x, z)
+        return State(x + outer, z)
 
     def abduct(
-        self, x: Matrix, is_intervened: Bool[np.ndarray, "samples variables"] | None = None
+        self,
+        x: Matrix,
+        is_intervened: Bool[np.ndarray, "samples variables"] | None = None,
+        covariates: Covariates | None = None,
     ) -> Float[Tensor, "samples variables"]:
-        """The context of observed samples, u = x − F_X(τ(x)).
+        """The context of observed samples, u = x − F_X(τ(x)), less what is due to covariates.
 
         The context of a clamped variable has left no trace in x: it is set to 0.
         """
-        x = self.tensor(x)
-        context = x - self.expected_variables(self.state_map(x))
+        x = self._read(x, covariates)
+        context = x - self.expected_variables(self.factor_mechanism(x))
+        context = context - self._offsets(covariates)[0]
         if is_intervened is None:
             return context
         return context.masked_fill(torch.tensor(is_intervened, device=x.device), 0.0)
@@ -159,27 +187,30 @@ class FactorSCM:
         self,
         x: Matrix,
         is_intervened: Bool[np.ndarray, "samples variables"] | None = None,
+        covariates: Covariates | None = None,
         *,
         variance_floor: float = VARIANCE_FLOOR,
     ) -> Float[Tensor, " samples"]:
         """Σ_{X not clamped} log N(x_X; F_X(τ(x)), max(noise_scale_X², floor)) of every sample."""
-        x = self.tensor(x)
-        residual = x - self.expected_variables(self.state_map(x))
+        residual = self.abduct(x, covariates=covariates)
         variance = (self.noise_scale**2).clamp_min(variance_floor)
         terms = -0.5 * (residual**2 / variance + variance.log() + math.log(2 * math.pi))
         if is_intervened is not None:
-            terms = terms.masked_fill(torch.tensor(is_intervened, device=x.device), 0.0)
+            terms = terms.masked_fill(torch.tensor(is_intervened, device=terms.device), 0.0)
         return terms.sum(dim=1)
 
     def nll(
         self,
         x: Matrix,
         is_intervened: Bool[np.ndarray, "samples variables"] | None = None,
+        covariates: Covariates | None = None,
         *,
         variance_floor: float = VARIANCE_FLOOR,
     ) -> float:
         """The negative log-likelihood per sample and variable, as the paper reports it."""
-        total = self.log_likelihood(x, is_intervened, variance_floor=variance_floor).sum()
+        total = self.log_likelihood(
+            x, is_intervened, covariates, variance_floor=variance_floor
+        ).sum()
         free = x.shape[0] * x.shape[1] - (0 if is_intervened is None else int(is_intervened.sum()))
         return -float(total) / free
 
@@ -225,6 +256,7 @@ class FactorSCM:
             factor_mechanism=F_Z.before(to_original.inverse()),
             variable_mechanism=F_X.after(to_original),
             noise_scale=self.noise_scale * scale,
+            context=self.context and self.context.scaled(scale),
         )
 
     def in_standard_units(self, scaling: Scaling) -> FactorSCM:
@@ -246,6 +278,21 @@ class FactorSCM:
         """F_Z of one factor, as a function of its variable parents; factors have no context."""
         k = self.graph.factor_index(factor)
         return _one_target(self.factor_mechanism, k, np.flatnonzero(self.graph.Q[:, k]))
+
+    def _read(self, x: Matrix, covariates: Covariates | None) -> Tensor:
+        """What factors read: x without what covariates add to readings."""
+        is_read = self.context is not None and self.context.on_readings
+        if covariates is None or not is_read:
+            return self.tensor(x)
+        return self.tensor(x) - self._offsets(covariates)[1]
+
+    def _offsets(self, covariates: Covariates | None) -> tuple[Tensor, Tensor]:
+        """What covariates add to mechanisms, and what they add to readings."""
+        none = self.noise_scale.new_zeros(())
+        if covariates is None or self.context is None:
+            return none, none
+        offset = self.context.offset(covariates).to(self.noise_scale)
+        return (none, offset) if self.context.on_readings else (offset, none)
 
     def _nodes(self, which: Bool[np.ndarray, " nodes"]) -> Tensor:
         return torch.from_numpy(np.flatnonzero(which)).to(self.noise_scale.device)

@@ -18,13 +18,16 @@ from torch import Tensor
 from ucad.errors import FormatError, InvalidInputError, UcadError
 from ucad.files import check_regular, read_json, replacing, write_text
 from ucad.graph import FactorGraph
-from ucad.schema import check_shape
+from ucad.schema import Optional, check_shape
+from ucad.scm.context import ActsOn, ContextEffect
 from ucad.scm.factor_scm import FactorSCM
 from ucad.scm.families import FAMILIES, StackedMechanism
 
 __all__ = ["SCHEMA_VERSION", "load_scm", "save_scm"]
 
 SCHEMA_VERSION = 1
+"""Of the files of a model; a change that old readers would misread raises it."""
+
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 _KINDS = {family.name: family.mechanism_type for family in FAMILIES}
 _ROLES = ("factor_mechanism", "variable_mechanism")
@@ -33,6 +36,7 @@ _DESCRIPTION = {
     "variable_names": [str],
     "factor_names": [str],
     **dict.fromkeys(_ROLES, str),
+    "context": Optional({"names": [str], "acts_on": str}),
 }
 """The axes of a mechanism's tensors: targets, hidden units, inputs."""
 
@@ -64,6 +68,11 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
         description[role] = kinds[0]
         for field in fields(mechanism):
             tensors[f"{role}.{field.name}"] = getattr(mechanism, field.name)
+    if scm.context is not None:
+        effect = scm.context
+        description["context"] = {"names": effect.names, "acts_on": str(effect.acts_on)}
+        tensors["context.mean"] = effect.mean.to(scm.noise_scale)
+        tensors["context.weight"] = effect.weight.to(scm.noise_scale)
     contiguous = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
     for name, tensor in contiguous.items():
         if not bool(torch.isfinite(tensor).all()):
@@ -93,9 +102,23 @@ def load_scm(folder: str | Path) -> FactorSCM:
         noise_scale = _numbers(tensors, "noise_scale", (n_variables,))
         if len({tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()}) > 1:
             raise FormatError("The tensors must all have the same precision.")
-        return FactorSCM(FactorGraph(Q, R, *names), F_Z, F_X, noise_scale)
+        context = _context(description.get("context"), tensors, n_variables)
+        return FactorSCM(FactorGraph(Q, R, *names), F_Z, F_X, noise_scale, context=context)
     except UcadError as error:
         raise FormatError(f"'{folder}' holds no consistent model: {error}") from error
+
+
+def _context(
+    described: Mapping[str, Any] | None, tensors: Mapping[str, Tensor], n_variables: int
+) -> ContextEffect | None:
+    if described is None:
+        return None
+    names, acts_on = tuple(described["names"]), described["acts_on"]
+    if acts_on not in list(ActsOn):
+        raise FormatError(f"A context must act on {' or '.join(ActsOn)}. Got '{acts_on}' instead.")
+    mean = _numbers(tensors, "context.mean", (len(names),))
+    weight = _numbers(tensors, "context.weight", (n_variables, len(names)))
+    return ContextEffect(names, mean, weight, ActsOn(acts_on))
 
 
 def _read_description(path: Path) -> dict[str, Any]:

@@ -61,9 +61,15 @@ SIZES = {"16-3": (4, 8, 4), "64-6": (16, 32, 16), "128-8": (32, 64, 32)}
 
 Chosen = TypeVar("Chosen")
 Number = TypeVar("Number", int, float)
+
 N_SAMPLES = 10_000
+"""Samples to train and validate on, as in the paper."""
+
 N_TEST = 2_000
+"""Observational samples that scores are taken of, as many as there are to validate on."""
+
 VALIDATION_SHARE = 0.2
+"""Share of the samples that is kept for validation: 8,000 are left, 16 of the paper's batches."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def is_bent(scm: FactorSCM, train: InterventionalData, validation: Interventiona
         data.x - scm.expected_variables(scm.state_map(data.x)).numpy()
         for data in (train, validation)
     ]
-    nats = explained_nats(train.x, residuals[0], train.is_intervened, NETWORK)
+    nats = explained_nats(train.x, residuals[0], train.is_left_out, NETWORK)
     below = transitive_closure(np.asarray(scm.graph.variable_adjacency))
     nats[below | np.eye(n, dtype=bool)] = 0.0
     A = np.asarray(scm.graph.variable_adjacency)
@@ -105,7 +105,7 @@ def _is_curved(
     residuals: Sequence[Float[np.ndarray, "_ variables"]],
     parts: tuple[InterventionalData, InterventionalData],
 ) -> bool:
-    rows = [np.flatnonzero(~part.is_intervened[:, j]) for part in parts]
+    rows = [np.flatnonzero(~part.is_left_out[:, j]) for part in parts]
     u = [part.x[np.ix_(some, inputs)] for part, some in zip(parts, rows, strict=True)]
     e = [residual[some, j] for residual, some in zip(residuals, rows, strict=True)]
     if min(len(e[0]), len(e[1])) < 2 * len(inputs) + 10:
@@ -135,7 +135,7 @@ def _bends_beyond_one_direction(
 ) -> float:
     """Nats by which x_j = f(x), a network, beats x_j = g(a·x), ½ per further weight taken off."""
     data, fitter = problem.data, problem.fitter(NETWORK)
-    regression = Regression(data.x[:, j], (~data.is_intervened[:, j]).astype(np.float64))
+    regression = Regression(data.x[:, j], (~data.is_left_out[:, j]).astype(np.float64))
     free = fitter.fit(data.x, parents, regression)
     gradient = free.gradient(data.x)
     _, directions = np.linalg.eigh((gradient.T @ gradient).astype(np.float64))
@@ -159,7 +159,7 @@ def _following(classes: Sequence[Class], *, straight: bool) -> Class:
 
 
 def _likelihood(result: FitResult, validation: InterventionalData) -> Float[np.ndarray, " samples"]:
-    values = result.scm.log_likelihood(validation.x, validation.is_intervened)
+    values = result.scm.log_likelihood(validation.x, validation.is_left_out)
     return np.asarray(values.cpu().numpy())
 
 

@@ -117,6 +117,18 @@ class PriorKnowledge:
                 f"factors. Got {self.shape[0]} and {self.shape[1]} instead."
             )
 
+    def merged(self, variable: Int[np.ndarray, " columns"]) -> PriorKnowledge:
+        """The same about variables, where it speaks of columns and some hold the same variable."""
+        n_variables = int(variable.max()) + 1
+        if self.shape[0] != len(variable) or n_variables == len(variable):
+            return self
+        parts: dict[str, VariablesByFactors] = {}
+        for name in KINDS:
+            if (part := getattr(self, name)) is not None:
+                parts[name] = np.zeros((n_variables, self.shape[1]), dtype=bool)
+                np.logical_or.at(parts[name], variable, part)
+        return PriorKnowledge(**parts)
+
     def statements(self) -> tuple[tuple[str, int, int], ...]:
         """What is said, entry by entry: (kind, variable, factor)."""
         named = {name: getattr(self, name) for name in KINDS}

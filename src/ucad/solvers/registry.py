@@ -18,6 +18,7 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.scm.families import FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
+from ucad.solvers.context import check_choice, fit_in_context
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
@@ -131,6 +132,7 @@ class SolveSettings:
         seed: random seed.
         device: where to compute.
         max_seconds: the budget; None for no limit.
+        context_acts_on: where a context of the data acts: `mechanisms`, `readings`, or `auto`.
     """
 
     n_factors: int
@@ -141,6 +143,7 @@ class SolveSettings:
     seed: int = 0
     device: str = "cpu"
     max_seconds: float | None = None
+    context_acts_on: str = AUTO
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -163,6 +166,7 @@ class SolveSettings:
             raise InvalidInputError(
                 f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
             )
+        check_choice(self.context_acts_on)
         _check_device(self.device, self.solver)
 
 
@@ -196,17 +200,23 @@ def solve(
         )
     solver = solver_named(settings.solver)
     classes = solver.classes(settings.factor_mechanism, settings.variable_mechanism)
-    problem = Problem.of(
-        data,
-        settings.n_factors,
-        classes[0],
-        prior=settings.prior,
-        seed=settings.seed,
-        budget=Budget(settings.max_seconds),
-    )
-    aid = Help(validation, progress, checkpoint, settings.device)
+    budget = Budget(settings.max_seconds)
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        problem = Problem.of(
+            train,
+            settings.n_factors,
+            classes[0],
+            prior=settings.prior,
+            seed=settings.seed,
+            budget=budget,
+        )
+        return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
+
     with _one_thread():
-        return solver.fit(problem, classes, aid)
+        if data.context is None:
+            return fit(data, validation)
+        return fit_in_context(data, validation, settings.context_acts_on, fit)
 
 
 def families_asked_for(

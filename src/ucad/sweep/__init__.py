@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ucad.sweep.backends import Backend, LocalProcesses, Outcome
+from ucad.sweep.backends import Backend, LocalProcesses, Outcome, ThisProcess
 from ucad.sweep.costs import Budget, Costs
 from ucad.sweep.engine import SweepReport, run_sweep
 from ucad.sweep.grid import Grid, read_grid
@@ -20,6 +20,7 @@ __all__ = [
     "ResultTable",
     "Row",
     "SweepReport",
+    "ThisProcess",
     "drop_failed",
     "read_grid",
     "read_rows",

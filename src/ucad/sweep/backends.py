@@ -13,9 +13,9 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ucad.errors import InvalidInputError
-from ucad.sweep.work import Reply, execute
+from ucad.sweep.work import Reply, execute, reply_to
 
-__all__ = ["Backend", "LocalProcesses", "Outcome"]
+__all__ = ["Backend", "LocalProcesses", "Outcome", "ThisProcess"]
 
 PATIENCE = 5.0
 """Seconds that a worker gets to end when it is told to, before it is killed."""
@@ -66,6 +66,37 @@ class _Worker:
     process: SpawnProcess
     pipe: Connection
     ticket: int | None = None
+
+
+class ThisProcess:
+    """One task after the other, here: no process to start, and no script to guard against it."""
+
+    capacity = 1
+
+    def __init__(self) -> None:
+        self._waiting: tuple[int, str, Mapping[str, Any]] | None = None
+
+    def __enter__(self) -> ThisProcess:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._waiting = None
+
+    def start(self, ticket: int, function: str, task: Mapping[str, Any]) -> None:
+        """Takes a task, which is done when its result is asked for."""
+        self._waiting = (ticket, function, task)
+
+    def finished(self, timeout: float | None) -> list[Outcome]:  # noqa: ARG002 - a task is done whole
+        """Does the task."""
+        if self._waiting is None:
+            return []
+        (ticket, function, task), self._waiting = self._waiting, None
+        return [Outcome(ticket, reply_to(function, task))]
+
+    def cancel(self, ticket: int) -> None:
+        """Drops a task that was not begun."""
+        if self._waiting is not None and self._waiting[0] == ticket:
+            self._waiting = None
 
 
 class LocalProcesses:

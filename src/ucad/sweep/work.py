@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ucad.errors import InvalidInputError
 
-__all__ = ["ONE_THREAD", "Reply", "execute", "resolve"]
+__all__ = ["ONE_THREAD", "Reply", "execute", "reply_to", "resolve"]
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 ABOUT = "about"
@@ -46,16 +46,29 @@ def resolve(reference: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
 
 
 def execute(reference: str, task: Mapping[str, Any]) -> Reply:
-    """Does one task on one thread; an exception becomes a reply with its text.
+    """Does one task in a process of its own, on one thread."""
+    os.environ.update(ONE_THREAD)
+    return reply_to(reference, task, prepare=_limit_threads)
+
+
+def reply_to(
+    reference: str, task: Mapping[str, Any], prepare: Callable[[], None] | None = None
+) -> Reply:
+    """Does one task; an exception becomes a reply with its text.
 
     A mapping under `about` in what the function returns goes where machine-dependent values go.
+
+    Args:
+        reference: the function, `package.module:name`.
+        task: what it is given.
+        prepare: called once the function's module is imported.
     """
-    os.environ.update(ONE_THREAD)
     started = time.monotonic()
     result, error, about = None, None, {}
     try:
         function = resolve(reference)
-        _limit_threads()
+        if prepare is not None:
+            prepare()
         returned = dict(function(task))
         # What is compared between machines is what a reader of the table gets.
         about = dict(_written(returned.pop(ABOUT, {})))

@@ -21,7 +21,7 @@ def chain_model(seed=0):
 def test_sweeps_solve_what_the_factor_scm_solves():
     model = chain_model()
     u = np.random.default_rng(1).standard_normal((50, 5))
-    x, z = solve(model.system(), u, Doing.nothing(50, 5))
+    x, z, _ = solve(model.system(), u, Doing.nothing(50, 5))
     expected = model.scm.solve(u)
     np.testing.assert_allclose(x, expected.x.numpy(), atol=1e-12)
     np.testing.assert_allclose(z, expected.z.numpy(), atol=1e-12)
@@ -39,7 +39,7 @@ def test_sweeps_solve_what_the_factor_scm_solves_under_a_clamp():
 
 def test_every_variable_and_factor_has_variance_one():
     model = chain_model(3)
-    x, z = model.system().sample(Doing.nothing(40_000, 5), np.random.default_rng(0))
+    x, z, _ = model.system().sample(Doing.nothing(40_000, 5), np.random.default_rng(0))
     np.testing.assert_allclose(x.var(axis=0), 1.0, atol=0.04)
     np.testing.assert_allclose(z.var(axis=0), 1.0, atol=0.04)
 

@@ -3,17 +3,17 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ucad.scm import AffineMap, LinearMechanism
 from ucad.simulate import Problem, paper_problem
 from ucad.solvers.gradient import (
     ConstraintSettings,
     GradientConfig,
     ModelSettings,
-    ReplaceSettings,
     TrainingSettings,
 )
-from ucad.solvers.gradient.candidates import Learner
-from ucad.solvers.gradient.learner import make_learner
 from ucad.solvers.gradient.mechanisms import initial_parameters
+from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.relaxed_graph import RelaxedGraph, graph_logits
 
 
 @pytest.fixture(scope="session")
@@ -33,22 +33,43 @@ def config() -> GradientConfig:
     return GradientConfig(
         constraints=ConstraintSettings(sparsity_tolerance=0.3),
         training=training,
-        replace_factor=ReplaceSettings(rounds=0),
+        exchange_rounds=0,
     )
 
 
 @pytest.fixture
 def learner(problem: Problem, config: GradientConfig) -> Learner:
-    return make_learner(problem.train, problem.validation, 3, config, "cpu")
+    return Learner.of(problem.train, problem.validation, 3, config)
 
 
 def start_of(learner: Learner, seeds: list[int], model: ModelSettings | None = None):
-    dtype = learner.problem.objective.free_share.dtype
-    return initial_parameters(model or learner.model, 16, 3, seeds, dtype)
+    like = learner.problem.objective.free_share
+    drawn = initial_parameters(model or learner.config.model, 16, 3, seeds)
+    return {name: value.to(like) for name, value in drawn.items()}
 
 
 def with_training(config: GradientConfig, **settings: object) -> GradientConfig:
     return replace(config, training=replace(config.training, **settings))
+
+
+def graph_of(scm) -> RelaxedGraph:
+    """Q and R of a model, as those of one configuration."""
+    return RelaxedGraph(*(torch.tensor(part)[None].double() for part in (scm.graph.Q, scm.graph.R)))
+
+
+def parameters_of(scm):
+    """A model as parameters of one configuration: z is shifted, since F_Z has no bias here."""
+    linear = isinstance(scm.factor_mechanism, LinearMechanism)
+    shift = scm.factor_mechanism.bias if linear else scm.factor_mechanism.b2
+    centred = scm.reparametrised(AffineMap(torch.ones_like(shift), shift))
+    own = {"logits": graph_logits(graph_of(scm))[0]}
+    for name, one in {"F_Z": centred.factor_mechanism, "F_X": centred.variable_mechanism}.items():
+        for part in ("weight",) if linear else ("w1", "b1", "w2"):
+            own[f"{name}.{part}"] = getattr(one, part)
+    variables = centred.variable_mechanism
+    own["F_X.bias"] = variables.bias if linear else variables.b2
+    own["log_variance"] = scm.noise_scale.square().clamp_min(1e-4).log()
+    return {name: value[None].double() for name, value in own.items()}
 
 
 torch.set_num_threads(1)

@@ -3,15 +3,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.solvers.gradient.conftest import graph_of, parameters_of
 from ucad.constraints import layer_violation
 from ucad.graph import FactorGraph
 from ucad.solvers.gradient.candidates import settle
-from ucad.solvers.gradient.discretise import RefitSettings, discretise, refit
-from ucad.solvers.gradient.mechanisms import ModelSettings, initial_parameters
+from ucad.solvers.gradient.discretise import discretise, refit
+from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.moment_objective import MomentObjective
 from ucad.solvers.gradient.objective import profile_nll
-from ucad.solvers.gradient.relaxed_graph import Edge, RelaxedGraph
-from ucad.solvers.gradient.warm_start import graph_logits, parameters_of
+from ucad.solvers.gradient.relaxed_graph import Edge, graph_logits
+from ucad.solvers.gradient.settings import ModelSettings
 
 
 @settings(deadline=None, max_examples=40)
@@ -75,7 +76,7 @@ def test_with_layers_parents_precede_children(seed):
 
 def test_an_acyclic_graph_is_left_alone(problem):
     truth = problem.scm.graph
-    logits = graph_logits(torch.tensor(truth.Q), torch.tensor(truth.R))[None]
+    logits = graph_logits(graph_of(problem.scm))
     (graph,) = discretise(logits, confidence=0.5)
     assert graph.removed == ()
     np.testing.assert_array_equal(graph.Q, truth.Q)
@@ -90,12 +91,11 @@ def test_edges_below_the_confidence_are_dropped():
 
 def test_a_refit_on_the_true_graph_reaches_the_likelihood_of_the_truth(problem):
     objective = MomentObjective.from_data(problem.train, 1e-4)
-    graph = problem.scm.graph
-    edges = RelaxedGraph(*(torch.tensor(part)[None].double() for part in (graph.Q, graph.R)))
-    start = initial_parameters(ModelSettings(), 16, 3, [0], torch.float64)
+    edges = graph_of(problem.scm)
+    start = initial_parameters(ModelSettings(), 16, 3, [0])
     generator = torch.Generator().manual_seed(0)
-    fitted = refit(start, edges, objective, RefitSettings(), generator)
-    truth = parameters_of(problem.scm, ModelSettings(), torch.float64)
+    fitted = refit(start, edges, objective, 300, generator)
+    truth = parameters_of(problem.scm)
 
     def nll(parameters):
         variance = objective.residual_variance(parameters, edges)
@@ -105,13 +105,10 @@ def test_a_refit_on_the_true_graph_reaches_the_likelihood_of_the_truth(problem):
 
 
 def test_a_settled_model_predicts_what_its_parameters_predict(learner, problem):
-    parameters = parameters_of(problem.scm, ModelSettings(), torch.float64)
-    candidates = settle(learner, parameters, seed=0)
-    scm = candidates.scm(0)
+    (model,) = settle(learner, parameters_of(problem.scm), seed=0)
+    scm = model.scm(problem.train.variable_names)
     np.testing.assert_array_equal(scm.graph.Q, problem.scm.graph.Q)
-    assert candidates.violations == ({},)
+    assert model.figures.violations == {}
     residual = problem.train.x - scm.expected_variables(scm.state_map(problem.train.x)).numpy()
     free = np.where(problem.train.is_intervened, np.nan, residual**2)
-    np.testing.assert_allclose(
-        np.nanmean(free, axis=0), candidates.residual_variance[0].numpy(), atol=1e-8
-    )
+    np.testing.assert_allclose(np.nanmean(free, axis=0), model.residual_variance.numpy(), atol=1e-8)

@@ -2,13 +2,11 @@ import numpy as np
 import pytest
 import torch
 
+from tests.solvers.gradient.conftest import graph_of, parameters_of
 from ucad.errors import InvalidInputError
 from ucad.simulate import paper_problem
-from ucad.solvers.gradient.learner import make_objective
 from ucad.solvers.gradient.mechanisms import (
-    MechanismKind,
-    ModelSettings,
-    edge_effects,
+    child_effects,
     initial_parameters,
     predict_factors,
     predict_variables,
@@ -16,8 +14,9 @@ from ucad.solvers.gradient.mechanisms import (
 from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
 from ucad.solvers.gradient.moment_objective import MomentObjective
 from ucad.solvers.gradient.objective import best_children, profile_nll
+from ucad.solvers.gradient.problem import make_objective
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
-from ucad.solvers.gradient.warm_start import parameters_of
+from ucad.solvers.gradient.settings import GradientConfig, MechanismKind, ModelSettings
 
 MLP = ModelSettings(factor_mechanism=MechanismKind.MLP, variable_mechanism=MechanismKind.MLP)
 
@@ -28,10 +27,12 @@ def problem():
 
 
 def true_graph(problem, dtype=torch.float64) -> RelaxedGraph:
-    Q, R = (
-        torch.tensor(part)[None].to(dtype) for part in (problem.scm.graph.Q, problem.scm.graph.R)
-    )
-    return RelaxedGraph(Q, R)
+    return RelaxedGraph(*(part.to(dtype) for part in graph_of(problem.scm)))
+
+
+def start_of(settings, n_variables=16, n_factors=3, seeds=(0,), dtype=torch.float64):
+    drawn = initial_parameters(settings, n_variables, n_factors, list(seeds))
+    return {name: value.to(dtype) for name, value in drawn.items()}
 
 
 def all_rows(data) -> torch.Tensor:
@@ -39,7 +40,7 @@ def all_rows(data) -> torch.Tensor:
 
 
 def test_moments_give_the_same_nll_as_a_pass_over_the_data(problem):
-    start = initial_parameters(ModelSettings(), 16, 3, [0, 1], torch.float64)
+    start = start_of(ModelSettings(), seeds=[0, 1])
     graph = RelaxedGraph(*(part.expand(2, -1, -1) for part in true_graph(problem)))
     moments = MomentObjective.from_data(problem.train, 1e-4)
     batches = MinibatchObjective.from_data(problem.train, 1e-4, batch_size=10)
@@ -61,13 +62,13 @@ def test_moments_give_the_same_nll_as_a_pass_over_the_data(problem):
 def test_the_nll_of_the_true_model_is_that_of_its_scm(setting):
     problem = paper_problem(setting, "16-3", seed=0, n_samples=600)
     settings = ModelSettings() if setting == "b" else MLP
-    parameters = parameters_of(problem.scm, settings, torch.float64)
+    parameters = parameters_of(problem.scm)
     graph = true_graph(problem)
     x = torch.tensor(problem.train.x)
     z = predict_factors(parameters, graph.Q, x)
     expected = problem.scm.expected_variables(problem.scm.state_map(problem.train.x))
     torch.testing.assert_close(predict_variables(parameters, graph.R, z)[0], expected)
-    objective = make_objective(problem.train, settings)
+    objective = make_objective(problem.train, GradientConfig(model=settings))
     single = {name: value.to(objective.free_share) for name, value in parameters.items()}
     graph = RelaxedGraph(*(part.to(objective.free_share) for part in graph))
     nll = profile_nll(objective.residual_variance(single, graph), objective.free_share, 1e-4)
@@ -89,7 +90,7 @@ def test_entries_that_are_clamped_do_not_count(problem):
         10,
     )
     original = MinibatchObjective.from_data(data, 1e-4, 10)
-    start = initial_parameters(ModelSettings(), 16, 3, [0], torch.float32)
+    start = start_of(ModelSettings(), dtype=torch.float32)
     graph = true_graph(problem, torch.float32)
     assert data.is_intervened[:, childless].any()
     torch.testing.assert_close(
@@ -99,7 +100,7 @@ def test_entries_that_are_clamped_do_not_count(problem):
 
 def test_a_variable_does_not_explain_itself(problem):
     moments = MomentObjective.from_data(problem.train, 1e-4)
-    start = initial_parameters(ModelSettings(), 16, 3, [0], torch.float64)
+    start = start_of(ModelSettings())
     half = torch.zeros(1, 16, 3, dtype=torch.float64)
     half[0, 5, 0] = 0.5
     start["F_Z.weight"][:] = 2.0
@@ -107,13 +108,30 @@ def test_a_variable_does_not_explain_itself(problem):
     itself = moments.residual_variance(start, RelaxedGraph(half, half))
     nothing = moments.residual_variance(start, RelaxedGraph(half * 0, half))
     torch.testing.assert_close(itself, nothing)
+    batches = MinibatchObjective.from_data(problem.train, 1e-4, batch_size=10)
+    single = {name: value.float() for name, value in start.items()}
+    itself, nothing = (
+        batches.nll(single, RelaxedGraph(Q.float(), half.float()), all_rows(problem.train))
+        for Q in (half, half * 0)
+    )
+    torch.testing.assert_close(itself, nothing)
+
+
+def test_hard_samples_pass_the_gradient_of_edges_that_they_do_not_have(problem):
+    batches = MinibatchObjective.from_data(problem.train, 1e-4, batch_size=10)
+    start = start_of(ModelSettings(), dtype=torch.float32)
+    Q, R = (part.clone().requires_grad_() for part in true_graph(problem, torch.float32))
+    batches.nll(start, RelaxedGraph(Q, R), all_rows(problem.train)).sum().backward()
+    is_none = (Q == 0) & (R == 0)
+    assert (R.grad[is_none] != 0).any()
+    assert (Q.grad[is_none] != 0).any()
 
 
 @pytest.mark.parametrize("kind", ["moments", "batches"])
 def test_best_children_are_the_least_squares_on_the_factors(problem, kind):
     data = problem.train
     graph = true_graph(problem, torch.float64 if kind == "moments" else torch.float32)
-    start = initial_parameters(ModelSettings(), 16, 3, [3], graph.Q.dtype)
+    start = start_of(ModelSettings(), seeds=[3], dtype=graph.Q.dtype)
     objective = (
         MomentObjective.from_data(data, 1e-4)
         if kind == "moments"
@@ -135,7 +153,7 @@ def test_best_children_of_factors_that_never_change_are_finite(problem):
     graph = RelaxedGraph(*torch.ones(2, 1, 16, 3))
     objective = MinibatchObjective.from_data(problem.train, 1e-4, 10)
     nonlinear = ModelSettings(factor_mechanism=MechanismKind.MLP)
-    start = initial_parameters(nonlinear, 16, 3, [3], torch.float32)
+    start = start_of(nonlinear, seeds=[3], dtype=torch.float32)
     start["F_Z.w1"] = torch.zeros_like(start["F_Z.w1"])
     start["F_Z.b1"] = torch.full_like(start["F_Z.b1"], 3.0)
     for exponent in torch.linspace(-8, 4, 400):
@@ -147,21 +165,20 @@ def test_best_children_of_factors_that_never_change_are_finite(problem):
 
 @pytest.mark.parametrize("settings", [ModelSettings(), MLP])
 def test_effects_do_not_change_if_a_factor_is_rescaled(settings):
-    start = initial_parameters(settings, 5, 2, [0], torch.float64)
+    start = start_of(settings, 5, 2)
     graph = RelaxedGraph(*torch.rand(2, 1, 5, 2, dtype=torch.float64))
     scaled = dict(start)
     to_factor = "F_Z.weight" if "F_Z.weight" in start else "F_Z.w2"
     to_variable = "F_X.weight" if "F_X.weight" in start else "F_X.w1"
     scaled[to_factor] = start[to_factor] * 7
     scaled[to_variable] = start[to_variable] / 7
-    for before, after in zip(edge_effects(start, graph), edge_effects(scaled, graph), strict=True):
-        torch.testing.assert_close(before, after, rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(child_effects(start, graph), child_effects(scaled, graph))
 
 
 @pytest.mark.parametrize("settings", [ModelSettings(), MLP])
 def test_gradients_reach_every_parameter(problem, settings):
-    objective = make_objective(problem.train, settings)
-    start = initial_parameters(settings, 16, 3, [0], objective.free_share.dtype)
+    objective = make_objective(problem.train, GradientConfig(model=settings))
+    start = start_of(settings, dtype=objective.free_share.dtype)
     leaves = {name: value.requires_grad_() for name, value in start.items() if name != "logits"}
     graph = RelaxedGraph(*torch.rand(2, 1, 16, 3).to(objective.free_share))
     batch = objective.draw(torch.Generator().manual_seed(0))

@@ -5,14 +5,12 @@ import torch
 from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.relaxed_graph import (
     Edge,
-    Sampling,
-    TemperatureSchedule,
-    edge_probabilities,
+    expected_graph,
     gumbel_noise,
     possible_edges,
     sample_graph,
-    without_impossible,
 )
+from ucad.solvers.gradient.settings import Sampling
 from ucad.solvers.prior import PriorKnowledge
 
 SHAPE = (4, 3, 6, 2)
@@ -24,17 +22,17 @@ def logits_and_noise(seed: int = 0):
     return logits, gumbel_noise(SHAPE, generator, torch.float64)
 
 
-def test_parent_child_and_none_share_all_probability():
+def test_parent_and_child_share_what_no_edge_leaves():
     logits, _ = logits_and_noise()
-    total = edge_probabilities(logits).sum(dim=1)
-    torch.testing.assert_close(total, torch.ones_like(total))
+    Q, R = expected_graph(logits)
+    torch.testing.assert_close(Q + R, 1 - logits.softmax(dim=1)[:, Edge.NONE])
 
 
 def test_straight_through_samples_are_hard_and_pass_the_soft_gradient():
     logits, noise = logits_and_noise()
     hard_logits, soft_logits = (logits.clone().requires_grad_() for _ in range(2))
-    hard = sample_graph(hard_logits, noise, 0.7, Sampling.STRAIGHT_THROUGH)
-    soft = sample_graph(soft_logits, noise, 0.7, Sampling.SOFT)
+    hard = sample_graph(hard_logits, noise, Sampling.STRAIGHT_THROUGH)
+    soft = sample_graph(soft_logits, noise, Sampling.SOFT)
     assert ((hard.Q == 0) | ((hard.Q - 1).abs() < 1e-12)).all()
     assert (hard.Q * hard.R).abs().max() < 1e-12
     (hard.Q.sum() - hard.R[:, 0].sum()).backward()
@@ -42,18 +40,10 @@ def test_straight_through_samples_are_hard_and_pass_the_soft_gradient():
     torch.testing.assert_close(hard_logits.grad, soft_logits.grad)
 
 
-def test_exclusive_samples_are_soft_but_never_parent_and_child():
-    logits, noise = logits_and_noise()
-    exclusive = sample_graph(logits, noise, 1.0, Sampling.EXCLUSIVE)
-    soft = sample_graph(logits, noise, 1.0, Sampling.SOFT)
-    assert (exclusive.Q * exclusive.R == 0).all()
-    torch.testing.assert_close(exclusive.Q + exclusive.R, torch.maximum(soft.Q, soft.R))
-
-
 def test_samples_are_drawn_with_the_probabilities_of_the_edges():
     logits = torch.log(torch.tensor([0.5, 0.2, 0.3])).reshape(1, 3, 1, 1)
     noise = gumbel_noise((20_000, 3, 1, 1), torch.Generator().manual_seed(0), torch.float32)
-    graph = sample_graph(logits.expand(20_000, -1, -1, -1), noise, 1.0, Sampling.STRAIGHT_THROUGH)
+    graph = sample_graph(logits.expand(20_000, -1, -1, -1), noise, Sampling.STRAIGHT_THROUGH)
     assert abs(graph.Q.mean().item() - 0.5) < 0.015
     assert abs(graph.R.mean().item() - 0.2) < 0.015
 
@@ -74,12 +64,13 @@ def test_prior_knowledge_fixes_probabilities_for_good():
     possible = possible_edges(6, 2, prior)
     logits, noise = logits_and_noise()
     logits.requires_grad_()
-    p = edge_probabilities(without_impossible(logits, possible))
-    assert (p[:, Edge.PARENT, 0, 0] == 1).all()
-    assert (p[:, Edge.CHILD, 1, 1] == 0).all()
-    assert (p[:, Edge.CHILD, 2, 1] == 1).all()
-    assert (p[:, Edge.CHILD, 2, 0] == 0).all()
-    sample_graph(without_impossible(logits, possible), noise, 1.0, Sampling.SOFT).Q.sum().backward()
+    left = logits.masked_fill(~possible, -torch.inf)
+    Q, R = expected_graph(left)
+    assert (Q[:, 0, 0] == 1).all()
+    assert (R[:, 1, 1] == 0).all()
+    assert (R[:, 2, 1] == 1).all()
+    assert (R[:, 2, 0] == 0).all()
+    sample_graph(left, noise, Sampling.SOFT).Q.sum().backward()
     assert logits.grad.isfinite().all()
     assert (logits.grad[:, :, 0, 0] == 0).all()
 
@@ -96,15 +87,3 @@ def test_knowledge_that_contradicts_the_layers_is_refused():
     possible_edges(3, 2, prior)
     with pytest.raises(InvalidInputError, match="variable 0 something to be to factor 1"):
         possible_edges(3, 2, prior, np.array([0, 1, 2]))
-
-
-def test_the_temperature_goes_from_start_to_end_and_stays():
-    schedule = TemperatureSchedule(start=2.0, end=0.5, epochs=10)
-    assert schedule.at(0) == 2.0
-    assert abs(schedule.at(5) - 1.0) < 1e-12
-    assert schedule.at(10) == schedule.at(1000) == 0.5
-
-
-def test_a_temperature_of_zero_is_refused():
-    with pytest.raises(InvalidInputError, match="'end' setting of TemperatureSchedule"):
-        TemperatureSchedule(end=0.0)

@@ -3,20 +3,20 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.solvers.gradient.conftest import start_of
+from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.errors import InvalidInputError
-from ucad.solvers.gradient.epoch import TrainingSettings
+from ucad.solvers.gradient.checkpoint import Checkpoint
 from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
-from ucad.solvers.gradient.run import Checkpoint, Run
+from ucad.solvers.gradient.settings import TrainingSettings
 from ucad.solvers.gradient.state import Best, Layout, Look
-from ucad.solvers.gradient.training import train
+from ucad.solvers.gradient.training import Run, train
 
 
 def run_training(learner, run, problem=None, **settings):
-    training = replace(learner.training, **settings)
-    grid = training.grid(seed=0)
-    start = start_of(learner, [one.seed for one in grid])
-    return train(problem or learner.problem, learner.validation, start, grid, training, run)
+    config = with_training(learner.config, **settings)
+    learner = replace(learner, problem=problem or learner.problem, config=config)
+    grid = config.training.grid(seed=0)
+    return train(learner, start_of(learner, [one.seed for one in grid]), grid, run)
 
 
 def same(a, b) -> bool:
@@ -127,7 +127,7 @@ def test_feasible_snapshots_come_before_infeasible_ones_and_then_the_nll_decides
 
     def offer(nll: float, violation: float, epoch: int) -> bool:
         look = Look(*(torch.tensor(one) for one in ([[float(epoch)]], [nll], [violation])))
-        return bool(best.update(row, look, epoch))
+        return bool(best.update_(row, look, epoch))
 
     assert offer(1.0, 0.5, 0)
     assert not offer(0.1, 0.6, 1)

@@ -64,7 +64,7 @@ def test_units_that_never_change_do_not_harm_the_direction():
 
 def test_a_binary_factor_is_one_or_minus_one_away_from_the_middle():
     x = np.r_[np.linspace(-1.2, -0.8, 50), np.linspace(0.8, 1.2, 50)][:, None] + 7
-    values = BinaryFactor.along(x, np.ones(1), 4.0)(x)
+    values = BinaryFactor.along(x, np.ones(1))(x)
     assert np.abs(values).min() > 0.99
     assert (values > 0).sum() == 50
 
@@ -118,7 +118,7 @@ def test_of_two_coins_the_one_that_the_decision_needs_is_found_by_behaviour():
 
 def test_settings_and_readouts_are_checked():
     data, _ = layered(coin, n=50)
-    with pytest.raises(InvalidInputError, match="'steepness' setting"):
-        BinaryFactorSearch(steepness=0.0)
+    with pytest.raises(InvalidInputError, match="'epochs' setting of BinaryFactorSearch"):
+        BinaryFactorSearch(epochs=0)
     with pytest.raises(InvalidInputError, match="one entry per pair of layers, 1. Got 2"):
         fit_bottleneck(data, 2, config=BottleneckConfig(readouts=(torch.relu, torch.relu)))

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from ucad.data import InterventionalData, Scaling
+from ucad.solvers.layered.binary_factors import BinaryFactor
 from ucad.solvers.layered.layer_pairs import layer_pairs
 from ucad.solvers.layered.pair_model import BinaryTerm, PairModel, assemble
 
@@ -47,11 +48,11 @@ def test_linear_pairs_make_linear_factors(data):
 
 def test_a_binary_term_is_added_to_the_linear_part_of_a_factor(data):
     pairs, rng = layer_pairs(data, 4), np.random.default_rng(2)
-    binary_term = BinaryTerm(np.array([3.0, -1.0]), 0.5, np.array([1.5, 0.0]))
+    binary_term = BinaryTerm(BinaryFactor(np.array([3.0, -1.0]), 0.5), np.array([1.5, 0.0]))
     models = [model_of(pairs[0], rng, binary_term), model_of(pairs[1], rng)]
     z = assemble(data, pairs, models).state_map(data.x).numpy()
     x = data.x[:, pairs[0].causes]
-    steep = np.tanh(x @ binary_term.direction + binary_term.offset)
+    steep = np.tanh(x @ np.array([3.0, -1.0]) + 0.5)
     wanted = x @ models[0].weight.T + models[0].bias + steep[:, None] * binary_term.gain
     np.testing.assert_allclose(z[:, :2], wanted, rtol=1e-7, atol=1e-7)
     other = data.x[:, pairs[1].causes] @ models[1].weight.T + models[1].bias
@@ -73,7 +74,7 @@ def test_every_pair_decodes_its_own_layer(data):
 @pytest.mark.parametrize("has_binary_term", [False, True])
 def test_a_model_in_other_units_makes_the_same_factors_and_effects(data, has_binary_term):
     pairs, rng = layer_pairs(data, 4), np.random.default_rng(4)
-    term = BinaryTerm(np.array([3.0, -1.0]), 0.5, np.array([1.5, 0.0]))
+    term = BinaryTerm(BinaryFactor(np.array([3.0, -1.0]), 0.5), np.array([1.5, 0.0]))
     models = [model_of(pairs[0], rng, term if has_binary_term else None), model_of(pairs[1], rng)]
     units = Scaling(rng.normal(size=6), rng.uniform(0.5, 2, size=6))
     given = data.standardised(units)

@@ -38,15 +38,18 @@ _WRITERS: dict[str, Callable[[InterventionalData, Path], None]] = {
     ".h5ad": write_h5ad,
     "": write_dcdi,
 }
-_TABLE = {"target", "control", "indicators", "ignore", "drop_constant", "min_mean"}
+_TABLE = {
+    *("target", "control", "indicators", "ignore"),
+    *("drop_constant", "min_mean", "missing", "context"),
+}
 _APPLIES: dict[str, set[str]] = {
     ".csv": _TABLE,
     ".tsv": _TABLE,
     ".txt": _TABLE,
     ".parquet": _TABLE,
-    ".h5ad": {"target", "control", "drop_constant", "min_mean", "log_counts"},
-    ".npz": {"drop_constant", "min_mean"},
-    "": {"drop_constant", "min_mean"},
+    ".h5ad": _TABLE - {"indicators", "ignore"} | {"log_counts"},
+    ".npz": {"drop_constant", "min_mean", "missing", "context"},
+    "": {"drop_constant", "min_mean", "missing"},
 }
 """Which options say something about which kind of file."""
 
@@ -61,6 +64,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
     drop_constant: bool = False,
     min_mean: float | None = None,
     log_counts: bool = False,
+    context: Sequence[str] = (),
+    missing: str = "error",
 ) -> InterventionalData:
     """Reads a data set; the ending of the name says how, a folder is DCDI's.
 
@@ -76,6 +81,11 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         drop_constant: leave out variables that never change instead of refusing them.
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+        context: columns (of a table, of `obs`) that say something of a sample and are no
+            variables, such as its batch; texts become indicators.
+        missing: what is done about missing values: `error` refuses them, `drop` leaves out the
+            samples that have one, `mean` fills in the mean of the variable in the same regime and
+            leaves the entry out of the likelihood.
 
     Raises:
         FormatError: the file is not there, or is not what its name says.
@@ -90,6 +100,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         drop_constant=drop_constant,
         min_mean=min_mean,
         log_counts=log_counts,
+        context=tuple(context),
+        missing=missing,
     )
     if not path.exists():
         beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []

@@ -15,17 +15,21 @@ from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
     columns_to_keep,
+    in_context,
     parsed_as,
     require_column,
     side_information,
     with_side_information,
 )
+from ucad.data.missing import without_missing
+from ucad.data.targets import control_notes
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
 __all__ = ["read_h5ad", "write_h5ad"]
 
 _COUNTS_PER_CELL = 1e4
+"""Counts per cell to which all cells are scaled before the logarithm, the convention of scanpy."""
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
@@ -51,13 +55,22 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
-    keep = columns_to_keep(x, names, options)
-    return InterventionalData.from_targets(
-        (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep],
-        ["" if label != label else str(label) for label in table.obs[target]],
-        variable_names=[names[column] for column in keep],
+    for name in options.context:
+        require_column(name, columns, "context in 'obs'")
+    known = {name: table.obs[name].to_numpy() for name in options.context}
+    keep, notes = columns_to_keep(x, names, options)
+    kept = [names[column] for column in keep]
+    labels = ["" if label != label else str(label) for label in table.obs[target]]
+    values = (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep]
+    filled = without_missing(values, kept, labels, options.missing)
+    data = InterventionalData.from_targets(
+        filled.x,
+        [labels[row] for row in filled.rows],
+        variable_names=kept,
         control=options.control,
     )
+    data = filled.marked(data, *notes, *control_notes(labels, options.control))
+    return in_context(data, known, filled.rows)
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:
@@ -82,7 +95,7 @@ def _log_counts(counts: np.ndarray) -> np.ndarray:
     """log(1 + 10⁴ · count / total of the cell)."""
     if (counts < 0).any():
         raise InvalidInputError("Counts must be at least 0 to be turned into logarithms.")
-    totals = counts.sum(axis=1, keepdims=True, dtype=np.float64)
+    totals = np.nansum(counts, axis=1, keepdims=True, dtype=np.float64)
     return np.log1p(_COUNTS_PER_CELL * counts / np.where(totals > 0, totals, 1.0))
 
 

@@ -12,10 +12,13 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     ReadOptions,
     columns_to_keep,
+    in_context,
     parsed_as,
+    require_column,
     side_information,
     with_side_information,
 )
+from ucad.data.missing import without_missing
 from ucad.errors import FormatError
 from ucad.files import parse_json, replacing
 
@@ -23,7 +26,10 @@ __all__ = ["read_npz", "write_npz"]
 
 
 def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
-    """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`."""
+    """Reads `x` and, where they are there, `is_intervened`, `variable_names` and `layer_of`.
+
+    A context is an array of its own name, one entry per sample.
+    """
     arrays = _arrays(path)
     x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
     check_matrix(x, may_be_empty="side" in arrays)
@@ -35,13 +41,20 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
             side = parse_json(str(arrays["side"]))
         return with_side_information(x, *parts, names, side)
     check_shapes(x, x if clamps is None else clamps, x[:, 0], layers)
-    keep = columns_to_keep(x, names, options)
-    return InterventionalData.from_arrays(
-        x[:, keep],
-        None if clamps is None else clamps[:, keep],
-        variable_names=[names[j] for j in keep],
+    keep, notes = columns_to_keep(x, names, options)
+    kept = [names[j] for j in keep]
+    regimes = [b""] * len(x) if clamps is None else [row.tobytes() for row in clamps]
+    filled = without_missing(x[:, keep], kept, regimes, options.missing)
+    data = InterventionalData.from_arrays(
+        filled.x,
+        None if clamps is None else clamps[np.ix_(filled.rows, keep)],
+        variable_names=kept,
         layer_of=None if layers is None else layers[keep],
     )
+    for name in options.context:
+        require_column(name, list(arrays), "context")
+    known = {name: arrays[name] for name in options.context}
+    return in_context(filled.marked(data, *notes), known, filled.rows)
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:

@@ -16,6 +16,7 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
+from ucad.data.missing import without_missing
 from ucad.errors import FormatError
 from ucad.files import check_regular, read_json, read_text, replacing, write_text
 
@@ -44,10 +45,13 @@ def read_dcdi(path: Path, options: ReadOptions) -> InterventionalData:
     names = [f"X{column + 1}" for column in range(x.shape[1])]
     if (path / SIDE).exists():
         return with_side_information(x, clamps, regime, names, read_json(path / SIDE))
-    keep = columns_to_keep(x, names, options)
-    return InterventionalData(
-        x[:, keep].astype(np.float64), clamps[:, keep], regime, tuple(names[j] for j in keep)
-    )
+    keep, notes = columns_to_keep(x, names, options)
+    kept = tuple(names[j] for j in keep)
+    values = x[:, keep].astype(np.float64)
+    filled = without_missing(values, kept, regime.tolist(), options.missing)
+    rows = filled.rows
+    data = InterventionalData(filled.x, clamps[np.ix_(rows, keep)], regime[rows], kept)
+    return filled.marked(data, *notes)
 
 
 def write_dcdi(data: InterventionalData, path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,15 +21,20 @@ from ucad.data.checks import (
     check_matrix,
     check_scaling,
     check_shapes,
+    some,
 )
+from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData, Scaling
+from ucad.data.missing import POLICIES, check_policy
 from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
 from ucad.schema import Optional, check_shape
 
 __all__ = [
+    "Kept",
     "ReadOptions",
     "check_writable",
     "columns_to_keep",
+    "in_context",
     "is_side_information",
     "parsed_as",
     "require_column",
@@ -57,6 +63,8 @@ class ReadOptions:
         drop_constant: leave out variables that never change instead of refusing them.
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+        context: columns that say something of a sample and are no variables, such as its batch.
+        missing: what is done about missing values, one of `POLICIES`.
     """
 
     target: str | None = None
@@ -66,6 +74,11 @@ class ReadOptions:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    context: Sequence[str] = ()
+    missing: str = POLICIES[0]
+
+    def __post_init__(self) -> None:
+        check_policy(self.missing)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -73,7 +86,7 @@ class ReadOptions:
         return tuple(
             f.name
             for f in fields(self)
-            if getattr(self, f.name) not in (None, "", False, {}, (), [])
+            if getattr(self, f.name) not in (None, "", False, {}, (), [], POLICIES[0])
         )
 
 
@@ -86,18 +99,36 @@ def require_column(name: str, columns: Sequence[str], what: str) -> None:
         )
 
 
-def columns_to_keep(x: VariableSamples, names: Sequence[str], options: ReadOptions) -> np.ndarray:
-    """The columns that `min_mean` and `drop_constant` leave."""
-    keep = np.ones(x.shape[1], dtype=bool)
-    if options.min_mean is not None or options.drop_constant:
+class Kept(NamedTuple):
+    """The columns that are left, and why others are not."""
+
+    columns: np.ndarray
+    notes: tuple[str, ...]
+
+
+def columns_to_keep(x: VariableSamples, names: Sequence[str], options: ReadOptions) -> Kept:
+    """The columns that `min_mean` and `drop_constant` leave; missing values do not count."""
+    has_gaps = x.dtype.kind == "f" and bool(np.isnan(x).any())
+    if (options.min_mean is not None or options.drop_constant) and options.missing == POLICIES[0]:
         check_finite(x, names)
-    if options.min_mean is not None:
-        keep &= x.mean(axis=0) >= options.min_mean
-    if options.drop_constant and len(x):
-        keep &= x.min(axis=0) < x.max(axis=0)
+    keep, reasons = np.ones(x.shape[1], dtype=bool), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without any value
+        if options.min_mean is not None:
+            small = ~((np.nanmean if has_gaps else np.mean)(x, axis=0) >= options.min_mean)
+            reasons.append((f"their mean is below {options.min_mean:g}", small))
+        if options.drop_constant and len(x):
+            low, high = (np.nanmin, np.nanmax) if has_gaps else (np.min, np.max)
+            reasons.append(("they never change", ~(low(x, axis=0) < high(x, axis=0))))
+    notes = []
+    for reason, dropped in reasons:
+        left_out = [names[j] for j in np.flatnonzero(dropped & keep).tolist()]
+        keep &= ~dropped
+        if left_out:
+            notes.append(f"{len(left_out)} variable(s) left out, as {reason}: {some(left_out)}.")
     if not keep.any():
         raise InvalidInputError("No variable is left: all were dropped as constant or too small.")
-    return np.flatnonzero(keep)
+    return Kept(np.flatnonzero(keep), tuple(notes))
 
 
 @contextlib.contextmanager
@@ -129,8 +160,11 @@ _SIDE = {
     "variable_names": Optional([str]),
     "dtype": Optional(str),
     "fingerprint": Optional(str),
+    "missing": Optional([[int]]),
+    "notes": Optional([str]),
+    "context": Optional(({"names": [str], "values": [[float]]}, NoneType)),
 }
-"""Files of earlier versions lack the last three."""
+"""Files of earlier versions lack the optional ones."""
 
 
 def side_information(data: InterventionalData) -> dict[str, Any]:
@@ -143,6 +177,11 @@ def side_information(data: InterventionalData) -> dict[str, Any]:
         "variable_names": data.variable_names,
         "dtype": str(data.x.dtype),
         "fingerprint": data.fingerprint,
+        "context": None
+        if data.context is None
+        else {"names": data.context.names, "values": data.context.values.tolist()},
+        "missing": [] if data.is_missing is None else np.argwhere(data.is_missing).tolist(),
+        "notes": data.notes,
     }
 
 
@@ -180,10 +219,47 @@ def with_side_information(
         regime_names=tuple(side["regime_names"]),
         scaling=None if scaling is None else _scaling(scaling, x.shape[1]),
         is_part=side["is_part"],
+        context=_context(side.get("context")),
+        is_missing=_flags_at(side.get("missing", []), x.shape),
+        notes=tuple(side.get("notes", ())),
     )
     if side.get("fingerprint", data.fingerprint) != data.fingerprint:
         _logger.warning("This data set was changed since ucad wrote it: %r.", data)
     return data
+
+
+def in_context(
+    data: InterventionalData, columns: Mapping[str, Any], rows: Sequence[int] | np.ndarray
+) -> InterventionalData:
+    """The data with the context of the samples that were kept, if columns were named for it."""
+    if not columns:
+        return data
+    return data.with_context(
+        {name: [values[row] for row in rows] for name, values in columns.items()}
+    )
+
+
+def _context(stored: Mapping[str, Any] | None) -> Context | None:
+    if stored is None:
+        return None
+    names = tuple(stored["names"])
+    if any(len(row) != len(names) for row in stored["values"]):
+        raise FormatError("The data set's side information is damaged: its context has gaps.")
+    values = np.array(stored["values"], dtype=np.float64)
+    return Context(names, values.reshape(len(stored["values"]), len(names)))
+
+
+def _flags_at(places: Sequence[Sequence[int]], shape: tuple[int, int]) -> np.ndarray | None:
+    """True at the given rows and columns; None if there are none."""
+    if not places:
+        return None
+    pairs = all(len(place) == 2 and max(map(abs, place)) < 2**53 for place in places)
+    at = np.array(places, dtype=np.int64) if pairs else np.full((1, 2), -1)
+    if (at < 0).any() or (at >= shape).any():
+        raise FormatError("The data set's side information is damaged: 'missing' names no entries.")
+    flags = np.zeros(shape, dtype=bool)
+    flags[at[:, 0], at[:, 1]] = True
+    return flags
 
 
 def _scaling(pair: Sequence[Sequence[float]], n_variables: int) -> Scaling:

@@ -5,48 +5,46 @@ from __future__ import annotations
 import csv
 import io
 import json
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from ucad._types import VariableSamples
 from ucad.data.dataset import InterventionalData
+from ucad.data.formats.cells import (
+    as_matrix,
+    as_numbers,
+    check_widths,
+    columns_of,
+    take_index,
+)
 from ucad.data.formats.options import (
     REGIME_COLUMN,
     TARGET_COLUMN,
     ReadOptions,
     columns_to_keep,
+    in_context,
     is_side_information,
     parsed_as,
     require_column,
     side_information,
     with_side_information,
 )
-from ucad.data.targets import check_targets, join_targets, split_targets
+from ucad.data.missing import without_missing
+from ucad.data.targets import check_targets, control_notes, join_targets, split_targets
 from ucad.errors import (
     FormatError,
     InvalidInputError,
     MissingDependencyError,
-    all_at_once,
 )
 from ucad.files import parse_json, read_json, read_text, replacing, write_text
 
 __all__ = ["from_columns", "read_csv", "read_parquet", "write_csv", "write_parquet"]
 
 _METADATA = b"ucad"
-_MISSING = {"", "na", "nan", "n/a", "#n/a", "null", "none", "."}
-"""How tables write a missing value, in lower case."""
-_TRUTH = {"true": "1", "false": "0"}
-_INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
-"""The names under which pandas writes the numbers of the rows; the first is R's, too."""
-_SHOWN = 5
-
-_logger = logging.getLogger(__name__)
 
 
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
@@ -60,13 +58,10 @@ def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
         raise FormatError(f"'{path}' has no samples: it needs a header line and a line per sample.")
     side = _side_of(path)
     header = rows[0] if side is not None else [name.strip() for name in rows[0]]
-    with all_at_once() as check:
-        check(_check_widths, path, rows)
-        check(_check_header, path, header)
+    check_widths(path, rows)
     if side is not None and "variable_names" in side:
         header = _columns_of(side, path, header)
-    columns = dict(zip(header, zip(*rows[1:], strict=True), strict=True))
-    return from_columns(columns, options, side)
+    return from_columns(columns_of(path, rows, header), options, side)
 
 
 def write_csv(data: InterventionalData, path: Path) -> None:
@@ -123,49 +118,35 @@ def from_columns(
         extra |= stored if isinstance(stored, dict) else {}
     names = list(columns)
     regime = columns.pop(extra[REGIME_COLUMN], None) if side is not None else None
-    if side is None:
-        _drop_index(columns)
+    wanted = {options.target or TARGET_COLUMN, *options.indicators, *options.ignore}
+    wanted |= set(options.context)
+    notes = () if side is not None else take_index(columns, wanted)
     flags = _take_indicators(columns, options)
+    context = _take_context(columns, options)
     labels = _take_labels(columns, options, extra[TARGET_COLUMN])
     for name in options.ignore:
         require_column(name, names, "columns to ignore")
         columns.pop(name, None)
     if not columns:
         raise FormatError("The table has no column that could be a variable.")
-    x, variables = _matrix(columns), tuple(columns)
+    x, variables = as_matrix(columns), tuple(columns)
     if side is not None and regime is not None:
         clamps = np.array([np.isin(variables, split_targets(label)) for label in labels])
         clamps = clamps.reshape(len(labels), len(variables))
-        return with_side_information(x, clamps, _numbers(REGIME_COLUMN, regime), variables, side)
-    keep = columns_to_keep(x, variables, options)
+        return with_side_information(x, clamps, as_numbers(REGIME_COLUMN, regime), variables, side)
+    keep, dropped = columns_to_keep(x, variables, options)
     kept = [variables[column] for column in keep]
+    labels = labels if not flags else _conditions(flags, options)
+    filled = without_missing(x[:, keep], kept, labels, options.missing)
+    labels = [labels[row] for row in filled.rows]
     if flags:
-        return _by_condition(x[:, keep], kept, flags, options)
-    return InterventionalData.from_targets(
-        x[:, keep], labels, variable_names=kept, control=options.control
+        data = _by_condition(filled.x, kept, labels, options)
+        return in_context(filled.marked(data, *notes, *dropped), context, filled.rows)
+    data = InterventionalData.from_targets(
+        filled.x, labels, variable_names=kept, control=options.control
     )
-
-
-def _check_widths(path: Path, rows: list[list[str]]) -> None:
-    """Refuses lines with more or fewer fields than the header."""
-    wrong = [(at, len(row)) for at, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
-    if not wrong:
-        return
-    listed = "; ".join(f"Line {at} of '{path}' has {width} fields" for at, width in wrong[:_SHOWN])
-    more = f"; and {len(wrong) - _SHOWN} more such lines" if len(wrong) > _SHOWN else ""
-    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.")
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    """Refuses columns of the same name, and columns without one but for the first."""
-    doubled = sorted(name for name, count in Counter(header).items() if count > 1 and name)
-    if doubled:
-        raise FormatError(
-            f"'{path}' has two columns of the same name: {', '.join(map(repr, doubled[:_SHOWN]))}."
-        )
-    unnamed = [at for at, name in enumerate(header, start=1) if name == "" and at > 1]
-    if unnamed:
-        raise FormatError(f"Column {unnamed[0]} of '{path}' has no name in the header.")
+    data = filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
+    return in_context(data, context, filled.rows)
 
 
 def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str]:
@@ -184,53 +165,39 @@ def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str
     return expected
 
 
-def _drop_index(columns: dict[str, Any]) -> None:
-    """Leaves out a column with the numbers or names of the rows, as pandas and R write it."""
-    for name in [name for name in _INDEX_NAMES if name in columns]:
-        del columns[name]
-        shown = f"'{name}'" if name else "without a name"
-        _logger.warning("The column %s is taken for the index of the rows and left out.", shown)
-
-
-def _matrix(columns: dict[str, Any]) -> VariableSamples:
-    """The columns as numbers; every column that holds something else is named."""
-    parsed: list[np.ndarray] = []
-    wrong: list[str] = []
-    for name, values in columns.items():
-        try:
-            parsed.append(_numbers(name, values))
-        except InvalidInputError as error:
-            wrong.append(str(error))
-    if wrong:
-        more = f" So do {len(wrong) - _SHOWN} more columns." if len(wrong) > _SHOWN else ""
-        raise InvalidInputError(
-            f"{' '.join(wrong[:_SHOWN])}{more} What is not a variable can be named as the target "
-            f"column, or ignored."
-        )
-    return np.stack(parsed, axis=1)
+def _take_context(columns: dict[str, Any], options: ReadOptions) -> dict[str, Any]:
+    """Takes the columns of the context out of the table."""
+    for name in options.context:
+        require_column(name, list(columns), "context")
+    return {name: columns.pop(name) for name in options.context}
 
 
 def _take_indicators(columns: dict[str, Any], options: ReadOptions) -> dict[str, np.ndarray]:
     """Takes the indicator columns out of the table."""
     for name in options.indicators:
         require_column(name, list(columns), "conditions")
-    return {name: _numbers(name, columns.pop(name)) != 0 for name in options.indicators}
+    return {name: as_numbers(name, columns.pop(name)) != 0 for name in options.indicators}
+
+
+def _conditions(flags: dict[str, np.ndarray], options: ReadOptions) -> list[str]:
+    """The conditions of every sample that are not observational, as one label."""
+    clamping = [name for name in flags if options.indicators[name]]
+    n_samples = len(next(iter(flags.values())))
+    return [join_targets(n for n in clamping if flags[n][row]) for row in range(n_samples)]
 
 
 def _by_condition(
-    x: VariableSamples, variables: list[str], flags: dict[str, np.ndarray], options: ReadOptions
+    x: VariableSamples, variables: list[str], labels: list[str], options: ReadOptions
 ) -> InterventionalData:
     """One regime for every combination of conditions that is not observational."""
-    clamping = [name for name in flags if options.indicators[name]]
-    clamped = {name: options.indicators[name] for name in clamping}
-    check_targets(
-        {target: int(flags[n].sum()) for n, t in clamped.items() for target in split_targets(t)},
-        variables,
-    )
-    rows = range(len(x))
-    labels = [join_targets(name for name in clamping if flags[name][row]) for row in rows]
+    counts: Counter[str] = Counter()
+    for label, count in Counter(labels).items():
+        for target in _targets_of(label, options):
+            counts[target] += count
+    check_targets(counts, variables)
     names = ["observational", *dict.fromkeys(filter(None, labels))]
-    regime = np.array([names.index(label or "observational") for label in labels])
+    number = {name: at for at, name in enumerate(names)}
+    regime = np.array([number[label or "observational"] for label in labels])
     clamps = np.array([np.isin(variables, _targets_of(name, options)) for name in names])
     return InterventionalData(
         x, clamps[regime], regime, tuple(variables), regime_names=tuple(names)
@@ -256,31 +223,6 @@ def _take_labels(
         target = default
     require_column(target, names, "targets")
     return ["" if value is None or value != value else str(value) for value in columns.pop(target)]
-
-
-def _numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarray, " samples"]:
-    """The values of a column as float64, missing ones as NaN.
-
-    Raises:
-        InvalidInputError: with the first value that is no real number.
-    """
-    try:
-        array = np.asarray(values)
-        if array.ndim == 1 and array.dtype.kind in "fiubUO":
-            return array.astype(np.float64)
-    except (ValueError, TypeError, OverflowError):
-        pass
-    return np.array([_number(name, row, value) for row, value in enumerate(values)])
-
-
-def _number(name: str, row: int, value: Any) -> float:
-    text = "nan" if value is None else str(value).strip().lower()
-    try:
-        if not isinstance(value, complex | np.ndarray | list | dict):
-            return float("nan" if text in _MISSING else _TRUTH.get(text, text))
-    except (ValueError, OverflowError):
-        pass
-    raise InvalidInputError(f"Column '{name}' must hold numbers. Row {row} is '{str(value)[:60]}'.")
 
 
 def _labels(data: InterventionalData) -> list[str]:

@@ -21,6 +21,9 @@ DIRECT_SHARE = 0.25
 CONFOUNDED = 2
 """How many parents and how many children of one factor a hidden cause acts on."""
 
+N_BATCHES = 3
+"""Batches of a context that is known."""
+
 
 @dataclass(frozen=True, eq=False)
 class Draft:
@@ -143,6 +146,24 @@ def _two_populations(draft: Draft, strength: float, rng: np.random.Generator) ->
     return draft.flawed(replace(draft.system, draw_noise=draw), Violation.MIXTURE)
 
 
+def _known_context(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
+    """Lets a batch and a number that are known of every sample act on all mechanisms."""
+    n_variables = draft.graph.n_variables
+    by_batch = strength * rng.standard_normal((N_BATCHES, n_variables))
+    by_number = strength * rng.standard_normal(n_variables)
+    draw_noise = draft.system.draw_noise
+
+    def draw(n_samples: int, rng: np.random.Generator) -> Context:
+        batch, number = rng.integers(N_BATCHES, size=n_samples), rng.standard_normal(n_samples)
+        u = draw_noise(n_samples, rng)
+        u[:, :n_variables] += by_batch[batch] + number[:, None] * by_number
+        return np.hstack([u, batch[:, None], number[:, None]])
+
+    last = {"batch": -2, "number": -1}
+    system = replace(draft.system, draw_noise=draw, observed=last)
+    return draft.flawed(system, Violation.BATCH)
+
+
 def _noisy_factors(draft: Draft, strength: float, _rng: np.random.Generator) -> Draft:
     """Adds a hidden source of its own to every factor."""
     system, n_variables = draft.system, draft.graph.n_variables
@@ -173,6 +194,7 @@ FLAWS: dict[str, Callable[[Draft, float, np.random.Generator], Draft]] = {
     "hidden-cause": _hidden_cause,
     "correlated-roots": _correlated_roots,
     "two-populations": _two_populations,
+    "known-context": _known_context,
     "noisy-factors": _noisy_factors,
     "exogenous-factors": _exogenous_factors,
 }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import Int
@@ -135,6 +135,13 @@ class WorldProblem:
         """The true number of factors; 0 where there are none."""
         return self.factors.shape[1]
 
+    def in_context(self) -> WorldProblem:
+        """The same problem with all covariates as the context of its data."""
+        parts: dict[str, Any] = {
+            name: getattr(self, name).with_context(known) for name, known in self.covariates.items()
+        }
+        return replace(self, **parts)
+
     @property
     def is_right(self) -> bool:
         """Whether an f-SCM with the number of factors asked for can be exactly right."""
@@ -227,7 +234,7 @@ def _idle(experiment: Experiment) -> Experiment:
 
 
 def _draw(source: Source, experiment: Experiment, doing: Doing, rng: np.random.Generator) -> _Draw:
-    x, z = source.system.sample(doing, rng)
+    x, z, known = source.system.sample(doing, rng)
     seen = source.measure(x, rng)
     columns = np.arange(x.shape[1]) if source.columns is None else source.columns
     data = InterventionalData(
@@ -238,7 +245,7 @@ def _draw(source: Source, experiment: Experiment, doing: Doing, rng: np.random.G
         regime_names=_regime_names(experiment, columns),
         is_part=True,
     )
-    return _Draw(data, z, seen.covariates)
+    return _Draw(data, z, {**known, **seen.covariates})
 
 
 def _regime_names(experiment: Experiment, columns: Int[np.ndarray, " columns"]) -> tuple[str, ...]:

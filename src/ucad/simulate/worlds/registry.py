@@ -213,6 +213,10 @@ _STRUCTURE: dict[str, World] = {
         Planted(flaw="two-populations", strength=1.5),
         "Samples come from two populations whose roots differ, and nobody says which is which.",
     ),
+    "known-context": World(
+        Planted(flaw="known-context", strength=0.7),
+        "A batch and a number that are known of every sample act on all mechanisms.",
+    ),
     "noisy-factors": World(
         Planted(flaw="noisy-factors"), "Factors have noise of their own, shared by their children."
     ),

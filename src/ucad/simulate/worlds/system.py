@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -40,10 +41,11 @@ class Sampler(Protocol):
 
 
 class Solution(NamedTuple):
-    """The values of variables and factors that solve the equations of a system."""
+    """The values of variables and factors that solve the equations, and what else is known."""
 
     x: VariableSamples
     z: FactorSamples
+    covariates: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +59,19 @@ class System:
         factors: F_Z, from variables and context to all factors.
         variables: F_X, from variables, factors and context to all variables.
         draw_noise: draws the context u.
+        observed: columns of the context that are known, by name.
     """
 
     factors: Callable[[VariableSamples, Context], FactorSamples]
     variables: Callable[[VariableSamples, FactorSamples, Context], VariableSamples]
     draw_noise: DrawNoise
+    observed: Mapping[str, int] = field(default_factory=dict)
 
     def sample(self, doing: Doing, rng: np.random.Generator) -> Solution:
         """Draws contexts and solves the equations under what is done in each sample."""
-        return solve(self, self.draw_noise(len(doing.keep), rng), doing)
+        context = self.draw_noise(len(doing.keep), rng)
+        known = {name: context[:, column] for name, column in self.observed.items()}
+        return solve(self, context, doing)._replace(covariates=known)
 
 
 def solve(system: System, context: Context, doing: Doing) -> Solution:

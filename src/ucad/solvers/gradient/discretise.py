@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,20 +10,25 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from ucad._types import BooleanMatrix, LayerOf, VariablesByFactors
-from ucad.errors import InvalidInputError
-from ucad.graph import FactorGraph, boolean_product
-from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
+from ucad._types import LayerOf, VariablesByFactors
+from ucad.graph import boolean_product, transitive_closure
 from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.lagrangian import Adam
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.objective import Objective, best_children
-from ucad.solvers.gradient.problem import discrete_edges, expected_graph
-from ucad.solvers.gradient.relaxed_graph import EdgeLogits, RelaxedGraph
+from ucad.solvers.gradient.relaxed_graph import (
+    EdgeLogits,
+    RelaxedGraph,
+    discrete_graph,
+    expected_graph,
+)
 from ucad.solvers.gradient.state import Layout
 
-__all__ = ["DiscreteGraph", "RefitSettings", "discretise", "make_scm", "refit"]
+__all__ = ["DiscreteGraph", "batched", "discretise", "refit"]
 
+REFIT_RATE = 3e-2
+"""Learning rate of a refit at its start, that of preset `fast`; it falls linearly to a hundredth,
+where the steps of Adam no longer show in the NLL."""
 
 MIN_REFIT_STEPS = 30
 """Steps of a refit even if the time of the fit is over: a tenth of the usual number, so that the
@@ -36,27 +41,6 @@ class DiscreteGraph(NamedTuple):
     Q: VariablesByFactors
     R: VariablesByFactors
     removed: tuple[tuple[int, int, bool], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RefitSettings:
-    """How mechanisms are fitted on a fixed graph.
-
-    Attributes:
-        steps: number of Adam steps.
-        learning_rate: learning rate at the start; it falls linearly to a hundredth.
-    """
-
-    steps: int = 300
-    learning_rate: float = 3e-2
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "learning_rate"):
-            if getattr(self, name) <= 0:
-                raise InvalidInputError(
-                    f"The '{name}' setting of RefitSettings must be above 0. "
-                    f"Got {getattr(self, name)} instead."
-                )
 
 
 def discretise(
@@ -72,8 +56,8 @@ def discretise(
     Required edges go last: only if no other is left on a cycle.
     O(n m) per removal, and there are rarely any.
     """
-    Q, R = (part.cpu().numpy() for part in discrete_edges(logits, confidence))
-    probable = [part.cpu().numpy() for part in expected_graph(logits)]
+    Q, R = (part.bool().cpu().numpy() for part in discrete_graph(logits, confidence))
+    probable = [part.detach().cpu().numpy() for part in expected_graph(logits)]
     layers = None if layer_of is None else layer_of.cpu().numpy()
     firm = np.zeros(Q.shape[1:]) if required is None else required.cpu().numpy().astype(float)
     return [
@@ -82,11 +66,20 @@ def discretise(
     ]
 
 
+def batched(graphs: Sequence[DiscreteGraph], like: Tensor) -> RelaxedGraph:
+    """Returns discrete graphs as one batch of Q and R with entries 0 and 1."""
+    Q, R = (
+        torch.from_numpy(np.stack([getattr(graph, name) for graph in graphs])).to(like)
+        for name in ("Q", "R")
+    )
+    return RelaxedGraph(Q, R)
+
+
 def refit(
     parameters: Parameters,
     graph: RelaxedGraph,
     objective: Objective,
-    settings: RefitSettings,
+    steps: int,
     generator: torch.Generator,
     budget: Budget | None = None,
 ) -> Parameters:
@@ -98,35 +91,18 @@ def refit(
     start = {name: value.detach() for name, value in parameters.items() if name != "logits"}
     start = _exact_parts(start, graph, objective)
     layout = Layout.of(start)
-    values = layout.flatten(start).detach().clone()
-    leaves = [view.detach().requires_grad_() for view in layout.views(values).values()]
-    fitted = dict(zip(start, leaves, strict=True))
-    adam = Adam.start(values)
-    for step in range(settings.steps):
+    values = layout.flatten(start).clone()
+    leaves, adam = layout.leaves(values), Adam.start(values)
+    for step in range(steps):
         if step >= MIN_REFIT_STEPS and budget is not None and budget.is_over:
             break
-        nll = objective.nll(fitted, graph, objective.draw(generator))
-        gradients = torch.autograd.grad(nll.sum(), leaves)
+        nll = objective.nll(leaves, graph, objective.draw(generator))
+        gradients = torch.autograd.grad(nll.sum(), list(leaves.values()))
         gradient = torch.cat([one.flatten(1) for one in gradients], dim=1).nan_to_num()
-        rate = settings.learning_rate * (1 - 0.99 * step / settings.steps)
+        rate = REFIT_RATE * (1 - 0.99 * step / steps)
         adam.step_(values, gradient, values.new_full((len(values),), rate))
-    fitted = {name: value.detach() for name, value in fitted.items()}
-    return {**_exact_parts(fitted, graph, objective), "logits": parameters["logits"]}
-
-
-def make_scm(
-    parameters: Parameters, row: int, graph: FactorGraph, residual_variance: Float[Tensor, " n"]
-) -> FactorSCM:
-    """Builds the model of one configuration, in double precision and on the CPU."""
-    own = {name: value[row].detach().double().cpu() for name, value in parameters.items()}
-    Q, R = torch.from_numpy(graph.Q.copy()), torch.from_numpy(graph.R.copy())
-    no_bias = torch.zeros(graph.n_factors, dtype=torch.float64)
-    return FactorSCM(
-        graph,
-        _mechanism(own, "F_Z", Q.T, no_bias),
-        _mechanism(own, "F_X", R, own["F_X.bias"]),
-        residual_variance.detach().double().cpu().clamp_min(0).sqrt(),
-    )
+    fitted = _exact_parts(layout.views(values), graph, objective)
+    return {**fitted, "logits": parameters["logits"]}
 
 
 def _exact_parts(parameters: Parameters, graph: RelaxedGraph, objective: Objective) -> Parameters:
@@ -134,18 +110,6 @@ def _exact_parts(parameters: Parameters, graph: RelaxedGraph, objective: Objecti
         solved = best_children(parameters, graph, objective)
         variance = objective.residual_variance(solved, graph)
     return {**solved, "log_variance": variance.clamp_min(objective.variance_floor).log()}
-
-
-def _mechanism(
-    own: Parameters,
-    name: str,
-    edges: Bool[Tensor, "targets inputs"],
-    bias: Float[Tensor, " targets"],
-) -> LinearMechanism | MLPMechanism:
-    if f"{name}.weight" in own:
-        return LinearMechanism(own[f"{name}.weight"] * edges, bias)
-    w1, b1, w2 = (own[f"{name}.{part}"] for part in ("w1", "b1", "w2"))
-    return MLPMechanism(w1 * edges[:, None], b1, w2, bias)
 
 
 def _without_offenders(
@@ -179,17 +143,7 @@ def _against_layers(
 
 def _on_cycles(Q: VariablesByFactors, R: VariablesByFactors) -> VariablesByFactors:
     """Edges of factors on cycles with variables that such factors both make and use."""
-    on_cycle = _factors_on_cycles(Q, R)
+    on_cycle = np.diagonal(transitive_closure(boolean_product(R.T, Q)))
     linked = (Q & on_cycle).any(axis=1) & (R & on_cycle).any(axis=1)
     offends: VariablesByFactors = (Q | R) & np.outer(linked, on_cycle)
     return offends
-
-
-def _factors_on_cycles(
-    Q: VariablesByFactors, R: VariablesByFactors
-) -> Bool[np.ndarray, " factors"]:
-    adjacency = boolean_product(R.T, Q)
-    reach: BooleanMatrix = adjacency.copy()
-    for _ in range(len(adjacency)):
-        reach |= boolean_product(reach, adjacency)
-    return np.diagonal(reach).copy()

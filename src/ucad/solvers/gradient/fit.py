@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,27 +11,27 @@ import torch
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
+from ucad.scm.families import AFFINE
 from ucad.solvers.budget import Budget
-from ucad.solvers.gradient.candidates import Candidates, Learner, settle
-from ucad.solvers.gradient.epoch import Configuration, Feasibility
-from ucad.solvers.gradient.learner import make_learner
-from ucad.solvers.gradient.mechanisms import Parameters, initial_parameters
-from ucad.solvers.gradient.presets import GradientConfig, fast
+from ucad.solvers.gradient.candidates import Finished, best_of, settle
+from ucad.solvers.gradient.checkpoint import Checkpoint
+from ucad.solvers.gradient.exchange_factors import exchange_factors
+from ucad.solvers.gradient.mechanisms import initial_parameters
+from ucad.solvers.gradient.presets import fast
+from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.gradient.relaxed_graph import Edge
-from ucad.solvers.gradient.replace_factor import replace_factors
-from ucad.solvers.gradient.run import Checkpoint, Run
-from ucad.solvers.gradient.training import Trained, train
-from ucad.solvers.gradient.warm_start import parameters_of
-from ucad.solvers.selection import advice_for
+from ucad.solvers.gradient.settings import Feasibility, GradientConfig
+from ucad.solvers.gradient.training import Run, Trained, train
+from ucad.solvers.problem import Problem
+from ucad.solvers.selection import Candidate, advice_for, best_candidate
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["finish", "fit_gradient", "identity_of", "starting_points"]
+__all__ = ["best_trained", "fit_gradient"]
 
-SCALES = (0.5, 2.0)
-"""Standard deviations between these count as standardised. The variance floor and the starting
-points are meant for 1; a split of standardised data stays well within."""
+VALIDATION_SHARE = 0.2
+"""Share of the samples that is kept for model selection where no validation data are given: as the
+paper splits its own, four parts to train on and one to choose by."""
 
 
 def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
@@ -39,7 +40,6 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     *,
     config: GradientConfig | None = None,
     validation: InterventionalData | None = None,
-    initial: FactorSCM | None = None,
     seed: int = 0,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
@@ -53,8 +53,6 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
         n_factors: how many factors to look for.
         config: the settings; `fast(data.n_variables)` if not given.
         validation: held-out data for model selection; a fifth of `data` if not given.
-        initial: a model to start from, with as many factors, in the units of the data. It is
-            trained beside the other starting points, and never made worse by the fit.
         seed: random seed of the split, the starting points, the noise and the batches.
         device: where to train.
         progress: called with how far the fit is.
@@ -68,110 +66,66 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     """
     budget = Budget(max_seconds)
     config = fast(data.n_variables) if config is None else config
-    _check(data, n_factors, config, initial)
+    Problem.of(data, n_factors, (AFFINE, AFFINE), prior=config.prior)  # what every solver refuses
+    notes: tuple[str, ...] = ()
     if validation is None:
-        data, validation = _split(data, seed)
-    learner = make_learner(data, validation, n_factors, config, device)
+        data, validation, notes = _split(data, seed)
+    learner = Learner.of(data, validation, n_factors, config, device)
     kept = None
     if checkpoint is not None:
-        kept = Checkpoint(
-            checkpoint, identity_of([data, validation], n_factors, config, seed, initial)
-        )
-    run = Run(seed, progress, checkpoint=kept, budget=budget)
-    start, grid = starting_points(learner, config, n_factors, seed, initial)
-    trained = train(learner.problem, learner.validation, start, grid, config.training, run)
-    scm, status = finish(learner, trained, config, run, initial)
-    status = replace(status, advice=(*status.advice, *_advice_on_scale(data)))
-    if validation is data:
-        note = (
-            "Too few samples to keep some for validation: the validation NLL is of the same data."
-        )
-        status = replace(status, notes=(*status.notes, note))
-    nll = scm.nll(validation.x, validation.is_intervened)
+        kept = Checkpoint(checkpoint, _identity([data, validation], n_factors, config, seed))
+    run = Run(seed, progress, kept, budget)
+    like, grid = learner.problem.objective.free_share, config.training.grid(seed)
+    drawn = initial_parameters(config.model, data.n_variables, n_factors, [c.seed for c in grid])
+    trained = train(learner, {name: value.to(like) for name, value in drawn.items()}, grid, run)
+    scm, status = _finish(learner, trained, run)
+    status = replace(status, notes=(*status.notes, *notes))
+    nll = scm.nll(validation.x, validation.is_left_out)
     return FitResult(scm, status, nll, trained.history, budget.seconds)
 
 
-def starting_points(
-    learner: Learner,
-    config: GradientConfig,
-    n_factors: int,
-    seed: int,
-    initial: FactorSCM | None = None,
-) -> tuple[Parameters, tuple[Configuration, ...]]:
-    """Draws a starting point for every configuration of the grid, the initial model first."""
-    grid = config.training.grid(seed)
-    share = learner.problem.objective.free_share
-    seeds = [one.seed for one in grid]
-    n_variables = len(learner.variable_names)
-    start = initial_parameters(config.model, n_variables, n_factors, seeds, share.dtype)
-    if initial is not None:
-        warm = parameters_of(initial, config.model, share.dtype)
-        start = {name: torch.cat([warm[name], value]) for name, value in start.items()}
-        grid = (grid[0]._replace(warm_up_epochs=0), *grid)
-    return {name: value.to(share.device) for name, value in start.items()}, grid
+def best_trained(models: list[Finished], violation: list[float]) -> int:
+    """The paper's choice: lowest NLL among the runs whose relaxed graph was feasible.
+
+    `violation` is the sum of what each run violated in training. The argmax graph of a feasible
+    run may still violate a constraint a little, such as the bound on sparsity; the status says so.
+    """
+    figures = [
+        Candidate(model.figures.validation_nll, {"training": amount} if amount > 0 else {})
+        for model, amount in zip(models, violation, strict=True)
+    ]
+    return best_candidate(figures)
 
 
-def finish(
-    learner: Learner,
-    trained: Trained,
-    config: GradientConfig,
-    run: Run,
-    initial: FactorSCM | None = None,
-) -> tuple[FactorSCM, FitStatus]:
-    """Makes one model of trained configurations: chosen, and its stuck factors replaced."""
-    candidates = settle(learner, trained.parameters, run.seed, run.budget)
-    if config.training.feasibility is Feasibility.RELAXED and initial is None:
-        at = candidates.best_trained(trained.violation)
+def _finish(learner: Learner, trained: Trained, run: Run) -> tuple[FactorSCM, FitStatus]:
+    """Makes one model of trained configurations: chosen, and its stuck factors exchanged."""
+    config, names = learner.config, learner.variable_names
+    models = settle(learner, trained.parameters, run.seed, run.budget)
+    if config.training.feasibility is Feasibility.RELAXED:
+        at = best_trained(models, trained.violation.tolist())
     else:
-        if initial is not None:
-            candidates = candidates.joined(_as_candidate(learner, initial, run))
-        at = candidates.best(config.tie)
-    best = candidates.row(at)
+        at = best_of(models, config.tie)
     n_feasible = int((trained.violation == 0).sum())
     notes = [
-        f"{trained.epochs} epochs of {len(trained.nll)} configurations, {n_feasible} feasible.",
+        f"{trained.epochs} epochs of {len(models)} configurations, {n_feasible} feasible.",
         *trained.notes,
     ]
-    interrupted = trained.interrupted
-    if config.replace_factor.rounds and not interrupted and not run.budget.cut_short:
-        best, note, interrupted = replace_factors(
-            learner, candidates, at, config.replace_factor, run
-        )
+    best, interrupted = models[at], trained.interrupted
+    if config.exchange_rounds and not interrupted and not run.budget.cut_short:
+        best, note, interrupted = exchange_factors(learner, models, at, run)
         notes.append(note)
-    status = _status(best, run.budget, interrupted, notes)
-    dropped = best.removed_edges(0, among=~learner.problem.possible[Edge.NONE])
-    return best.scm(0), replace(status, advice=(*status.advice, *_advice_on_prior(dropped)))
+    status = _status(best.figures.violations, run.budget, interrupted)
+    required = best.removed_edges(names, among=~learner.problem.possible[Edge.NONE])
+    if required:
+        asked = (
+            f"The prior knowledge asks for a cycle: {', '.join(required)} had to go all the same."
+        )
+        status = replace(status, advice=(*status.advice, asked))
+    removed = best.removed_edges(names)
+    return best.scm(names), replace(status, removed_edges=removed, notes=tuple(notes))
 
 
-def identity_of(
-    data: list[InterventionalData],
-    n_factors: int,
-    config: GradientConfig,
-    seed: int,
-    initial: FactorSCM | None = None,
-) -> dict[str, str]:
-    """Returns a digest of the data, the settings and the initial model: of all that matters."""
-    known = "" if config.prior is None else config.prior.statements()
-    settings = (n_factors, seed, config.model, config.constraints, config.training, known)
-    parts = {} if initial is None else parameters_of(initial, config.model, torch.float64)
-    texts = {
-        "data": repr([part.fingerprint for part in data]),
-        "settings": repr(settings),
-        "initial model": repr({name: value.tolist() for name, value in parts.items()}),
-    }
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-
-
-def _as_candidate(learner: Learner, initial: FactorSCM, run: Run) -> Candidates:
-    """Returns the initial model, refitted on its own graph: the fit returns nothing worse."""
-    share = learner.problem.objective.free_share
-    parameters = parameters_of(initial, learner.model, share.dtype)
-    own = {name: value.to(share.device) for name, value in parameters.items()}
-    return settle(learner, own, run.seed, run.budget)
-
-
-def _status(best: Candidates, budget: Budget, interrupted: bool, notes: list[str]) -> FitStatus:
-    violations = best.violations[0]
+def _status(violations: Mapping[str, float], budget: Budget, interrupted: bool) -> FitStatus:
     feasible, advice = not violations, advice_for(violations)
     if interrupted:
         reason = "Interrupted; this is the best model so far."
@@ -187,50 +141,26 @@ def _status(best: Candidates, budget: Budget, interrupted: bool, notes: list[str
         interrupted=interrupted,
         reason=reason,
         violations=violations,
-        removed_edges=best.removed_edges(0),
         advice=advice,
-        notes=tuple(notes),
     )
 
 
-def _advice_on_prior(dropped: tuple[str, ...]) -> tuple[str, ...]:
-    if not dropped:
-        return ()
-    return (f"The prior knowledge asks for a cycle: {', '.join(dropped)} had to go all the same.",)
+def _identity(
+    data: list[InterventionalData], n_factors: int, config: GradientConfig, seed: int
+) -> dict[str, str]:
+    """Returns a digest of the data and one of all that training depends on beside them."""
+    known = "" if config.prior is None else config.prior.statements()
+    settings = (n_factors, seed, config.model, config.constraints, config.training, known)
+    texts = {"data": repr([part.fingerprint for part in data]), "settings": repr(settings)}
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
 
-def _advice_on_scale(data: InterventionalData) -> tuple[str, ...]:
-    spread = data.x.std(axis=0)
-    if spread.min() > SCALES[0] and spread.max() < SCALES[1]:
-        return ()
-    return (
-        "Standardise the data first (data.standardised()): standard deviations go from "
-        f"{spread.min():.2g} to {spread.max():.2g}, and the settings are meant for 1.",
-    )
-
-
-def _split(data: InterventionalData, seed: int) -> tuple[InterventionalData, InterventionalData]:
+def _split(
+    data: InterventionalData, seed: int
+) -> tuple[InterventionalData, InterventionalData, tuple[str, ...]]:
     """Takes a fifth for validation; all data serve for both if there are too few to part with."""
-    split = data.split(0.8, 0.2, seed=seed)
-    if min(split.train.n_samples, split.validation.n_samples) == 0:
-        return data, data
-    return split.train, split.validation
-
-
-def _check(
-    data: InterventionalData, n_factors: int, config: GradientConfig, initial: FactorSCM | None
-) -> None:
-    if not 0 < n_factors < data.n_variables:
-        raise InvalidInputError(
-            "'n_factors' must be at least 1 and below the number of variables, "
-            f"{data.n_variables}. Got {n_factors} instead."
-        )
-    if initial is not None:
-        shape = (initial.graph.n_variables, initial.graph.n_factors)
-        if shape != (data.n_variables, n_factors):
-            raise InvalidInputError(
-                f"'initial' must have {data.n_variables} variables and {n_factors} factors. "
-                f"Got {shape[0]} and {shape[1]} instead."
-            )
-    if config.prior is not None:
-        config.prior.check_shape(data.n_variables, n_factors)
+    split = data.split(1 - VALIDATION_SHARE, VALIDATION_SHARE, seed=seed)
+    if min(split.train.n_samples, split.validation.n_samples) > 0:
+        return split.train, split.validation, ()
+    note = "Too few samples to keep some for validation: the validation NLL is of the same data."
+    return data, data, (note,)

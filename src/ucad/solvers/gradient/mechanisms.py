@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
+from ucad.solvers.gradient.settings import MechanismKind, ModelSettings
 
 __all__ = [
-    "EdgeEffects",
-    "MechanismKind",
-    "ModelSettings",
     "Parameters",
-    "edge_effects",
+    "child_effects",
     "initial_parameters",
     "predict_factors",
     "predict_variables",
@@ -27,49 +22,6 @@ __all__ = [
 Parameters: TypeAlias = dict[str, Tensor]
 """Θ and Φ by name, each with a leading axis of configurations: `logits`, `F_Z.…`, `F_X.…`,
 `log_variance`. A mechanism is linear if it has a `weight`, an MLP if it has `w1`, `b1` and `w2`."""
-
-
-SMALLEST_VARIANCE = 1e-12
-"""Added to the variance of a factor (standardised variables, no unit) before its root is taken: the
-gradient of a root at 0 is infinite."""
-
-
-class MechanismKind(Enum):
-    """What F_Z or F_X is made of."""
-
-    LINEAR = "linear"
-    MLP = "mlp"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelSettings:
-    """Which conditional densities are learned.
-
-    Attributes:
-        factor_mechanism: what F_Z is.
-        variable_mechanism: what F_X is.
-        hidden: number of hidden units of an MLP, in one layer of tanh.
-        variance_floor: added to every variance; noiseless variables have none of their own.
-    """
-
-    factor_mechanism: MechanismKind = MechanismKind.LINEAR
-    variable_mechanism: MechanismKind = MechanismKind.LINEAR
-    hidden: int = 16
-    variance_floor: float = 1e-4
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "variance_floor"):
-            if getattr(self, name) <= 0:
-                raise InvalidInputError(
-                    f"The '{name}' setting of ModelSettings must be above 0. "
-                    f"Got {getattr(self, name)} instead."
-                )
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether both mechanisms are linear, so that second moments say all that the data say."""
-        kinds = (self.factor_mechanism, self.variable_mechanism)
-        return kinds == (MechanismKind.LINEAR, MechanismKind.LINEAR)
 
 
 def predict_factors(
@@ -90,38 +42,29 @@ def predict_variables(
     return _mechanism(parameters, "F_X", R, z) + parameters["F_X.bias"][:, None]
 
 
-class EdgeEffects(NamedTuple):
-    """What edges carry, in standard deviations of the target per one of the source."""
+def child_effects(
+    parameters: Parameters, graph: RelaxedGraph
+) -> Float[Tensor, "configurations variables factors"]:
+    """Returns what child edges carry, in standard deviations of the child per one of the factor.
 
-    parents: Float[Tensor, "configurations variables factors"]
-    children: Float[Tensor, "configurations variables factors"]
-
-
-def edge_effects(parameters: Parameters, graph: RelaxedGraph) -> EdgeEffects:
-    """Returns the effect of every edge, for standardised variables taken to be uncorrelated.
-
-    With u^Z_ik and u^X_jk the slopes of F_Z and F_X (bounds on them for an MLP) and
-    s_k² = Σ_i (Q_ik u^Z_ik)² for the variance of factor k: u^Z_ik / s_k and u^X_jk s_k, which do
-    not change if a factor is rescaled.
+    With u^Z_ik and u^X_jk the slopes of F_Z and F_X (bounds on them for an MLP), and standardised
+    variables taken to be uncorrelated: u^X_jk √(Σ_i (Q_ik u^Z_ik)²), which does not change if a
+    factor is rescaled.
     """
     to_factors, to_variables = _slopes(parameters, "F_Z").mT, _slopes(parameters, "F_X")
-    scale = (graph.Q * to_factors).square().sum(dim=1, keepdim=True).add(SMALLEST_VARIANCE).sqrt()
-    return EdgeEffects(to_factors / scale, to_variables * scale)
+    scale = (graph.Q * to_factors).square().sum(dim=1, keepdim=True).sqrt()
+    return to_variables * scale
 
 
 def initial_parameters(
-    settings: ModelSettings,
-    n_variables: int,
-    n_factors: int,
-    seeds: list[int],
-    dtype: torch.dtype,
+    settings: ModelSettings, n_variables: int, n_factors: int, seeds: list[int]
 ) -> Parameters:
-    """Draws the starting point of every configuration from its own seed."""
+    """Draws the starting point of every configuration from its own seed, in double precision."""
     members = [
         _one_start(settings, n_variables, n_factors, torch.Generator().manual_seed(seed))
         for seed in seeds
     ]
-    return {name: torch.stack([one[name] for one in members]).to(dtype) for name in members[0]}
+    return {name: torch.stack([one[name] for one in members]) for name in members[0]}
 
 
 def _one_start(

@@ -53,14 +53,9 @@ class MinibatchObjective:
     ) -> MinibatchObjective:
         """Moves a data set to the device."""
         x = torch.tensor(data.x, dtype=torch.float32, device=device)
-        is_free = torch.tensor(~data.is_intervened, dtype=torch.float32, device=device)
+        is_free = torch.tensor(~data.is_left_out, dtype=torch.float32, device=device)
         share = is_free.sum(dim=0) / is_free.sum()
         return cls(x, is_free, share, variance_floor, min(batch_size, data.n_samples))
-
-    def of_rows(self, rows: Int[Tensor, " active"]) -> MinibatchObjective:
-        """All configurations have the same data."""
-        del rows
-        return self
 
     def draw(self, generator: torch.Generator) -> Int[Tensor, " batch"]:
         """Chooses the samples of the next step, with replacement."""
@@ -71,10 +66,17 @@ class MinibatchObjective:
     def nll(
         self, parameters: Parameters, graph: RelaxedGraph, batch: Int[Tensor, " batch"]
     ) -> PerConfiguration:
-        """The negative log-likelihood per free entry of the batch."""
+        """The negative log-likelihood per free entry of the batch.
+
+        Of a pair that is a bit of a parent and a bit of a child, only the larger of the two counts:
+        a variable must not explain itself through a factor.
+        """
         x, is_free = self.x[batch], self.is_free[batch]
-        z = predict_factors(parameters, graph.Q, x)
-        squared = ((x - predict_variables(parameters, graph.R, z)).square() * is_free).sum(dim=1)
+        Q, R = graph
+        both = (Q > 0) & (R > 0)
+        z = predict_factors(parameters, Q.masked_fill(both & (Q <= R), 0), x)
+        predicted = predict_variables(parameters, R.masked_fill(both & (Q > R), 0), z)
+        squared = ((x - predicted).square() * is_free).sum(dim=1)
         free = is_free.sum(dim=0)
         per_entry = gaussian_nll(squared / free.clamp_min(1), parameters, self.variance_floor)
         return per_entry @ (free / free.sum())

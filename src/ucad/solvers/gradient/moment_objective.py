@@ -1,15 +1,14 @@
-"""The objective of linear mechanisms from masked second moments, of one data set or several."""
+"""The objective of linear mechanisms from masked second moments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -23,15 +22,12 @@ from ucad.solvers.gradient.objective import (
 )
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
-__all__ = ["MomentObjective", "StackedMoments", "masked_moments", "moments_fit_in_memory"]
+__all__ = ["MomentObjective", "masked_moments", "moments_fit_in_memory"]
 
 MAX_MOMENT_BYTES = 2**29
 """Largest size of the moments of one data set, half a GiB: those to train and to validate on then
 take one GiB, which a laptop has to spare, for up to 405 variables. Above that, linear mechanisms
 are trained on minibatches, as networks are."""
-
-TimesMoments: TypeAlias = Callable[[Tensor], Tensor]
-"""From r_j to r_jᵀ S_j, for every variable and configuration."""
 
 
 def moments_fit_in_memory(n_variables: int) -> bool:
@@ -48,7 +44,7 @@ def masked_moments(data: InterventionalData) -> Float[Tensor, "variables feature
     ones = np.ones((data.n_samples, 1))
     features = np.concatenate([data.x, ones], axis=1, dtype=np.float64)
     moments = np.empty((data.n_variables, features.shape[1], features.shape[1]))
-    for j, moment in enumerate(MaskedMoments(features, data.is_intervened)):
+    for j, moment in enumerate(MaskedMoments(features, data.is_left_out)):
         moments[j] = moment.matrix
     return torch.from_numpy(moments)
 
@@ -79,7 +75,7 @@ class MomentObjective:
         cls, data: InterventionalData, variance_floor: float, device: torch.device | str = "cpu"
     ) -> MomentObjective:
         """Computes the masked moments of a data set, in double precision."""
-        free = torch.from_numpy((~data.is_intervened).sum(axis=0)).double()
+        free = torch.from_numpy((~data.is_left_out).sum(axis=0)).double()
         share = (free / free.sum()).to(device)
         return cls(masked_moments(data).to(device), share, variance_floor)
 
@@ -95,18 +91,10 @@ class MomentObjective:
 
     def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
         """(e_j − C_j, −b_j)ᵀ S_j (e_j − C_j, −b_j)."""
-        return _residual_variance(parameters, graph, self.times_moments)
-
-    def times_moments(
-        self, residual: Float[Tensor, "variables configurations features"]
-    ) -> Float[Tensor, "variables configurations features"]:
-        """r_jᵀ S_j for every variable and configuration."""
-        return residual @ self.moments
-
-    def of_rows(self, rows: Int[Tensor, " active"]) -> MomentObjective:
-        """All configurations have the same data."""
-        del rows
-        return self
+        apply: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = _ResidualVariance.apply
+        to_factors = graph.Q.mT * parameters["F_Z.weight"]
+        to_variables = graph.R * parameters["F_X.weight"]
+        return apply(to_factors, to_variables, parameters["F_X.bias"], self.moments)
 
     def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
         """T S_j Tᵀ and T S_j e_j, with T = Q ∘ W_Z bordered by a one for the constant."""
@@ -118,84 +106,6 @@ class MomentObjective:
         return FactorMoments(half @ T.mT[:, None], targets)
 
 
-@dataclass(frozen=True, eq=False)
-class StackedMoments:
-    """Moments of several data sets: the first configurations belong to the first one, and so on.
-
-    Small problems cost calls, not arithmetic: five of them in one tensor program take half the time
-    of five programs.
-
-    Attributes:
-        parts: one objective per data set.
-        sizes: how many configurations each has.
-    """
-
-    parts: tuple[MomentObjective, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def variance_floor(self) -> float:
-        """The variance floor of the first; all have the same."""
-        return self.parts[0].variance_floor
-
-    @cached_property
-    def free_share(self) -> Float[Tensor, "configurations variables"]:
-        """N_j / Σ N of the data set of every configuration."""
-        shares = torch.stack([part.free_share for part in self.parts])
-        return shares.repeat_interleave(torch.tensor(self.sizes, device=shares.device), dim=0)
-
-    def of_rows(self, rows: Int[Tensor, " active"]) -> StackedMoments:
-        """Counts how many configurations of each data set are left."""
-        owner = torch.arange(len(self.parts)).repeat_interleave(torch.tensor(self.sizes))
-        left = torch.bincount(owner[rows.cpu()], minlength=len(self.parts))
-        return StackedMoments(self.parts, tuple(left.tolist()))
-
-    def draw(self, generator: torch.Generator) -> Tensor:
-        """Nothing to choose: every step sees all the data."""
-        return self.parts[0].draw(generator)
-
-    def nll(self, parameters: Parameters, graph: RelaxedGraph, batch: Tensor) -> PerConfiguration:
-        """The negative log-likelihood per free entry."""
-        del batch
-        squared = self.residual_variance(parameters, graph)
-        per_entry = gaussian_nll(squared, parameters, self.variance_floor)
-        return (per_entry * self.free_share).sum(dim=1)
-
-    def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
-        """(e_j − C_j, −b_j)ᵀ S_j (e_j − C_j, −b_j), with the moments of the own data set."""
-        return _residual_variance(parameters, graph, self.times_moments)
-
-    def times_moments(
-        self, residual: Float[Tensor, "variables configurations features"]
-    ) -> Float[Tensor, "variables configurations features"]:
-        """r_jᵀ S_j for every variable and configuration."""
-        pieces = torch.split(residual, list(self.sizes), dim=1)
-        products = [part.times_moments(r) for part, r in zip(self.parts, pieces, strict=True)]
-        return torch.cat(products, dim=1)
-
-    def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
-        """The factor moments of every data set, one after the other."""
-        sizes = list(self.sizes)
-        names, values = zip(*parameters.items(), strict=True)
-        own_values = zip(*(torch.split(value, sizes) for value in values), strict=True)
-        own_graphs = zip(*(torch.split(part, sizes) for part in graph), strict=True)
-        moments = [
-            part.factor_moments(dict(zip(names, own, strict=True)), RelaxedGraph(*edges))
-            for part, own, edges in zip(self.parts, own_values, own_graphs, strict=True)
-        ]
-        return FactorMoments(*(torch.cat(column) for column in zip(*moments, strict=True)))
-
-
-def _residual_variance(
-    parameters: Parameters, graph: RelaxedGraph, times_moments: TimesMoments
-) -> PerVariable:
-    """Returns rᵀ S_j r of linear mechanisms, the product r_jᵀ S_j being given as a function."""
-    apply: Callable[[Tensor, Tensor, Tensor, TimesMoments], Tensor] = _ResidualVariance.apply
-    to_factors = graph.Q.mT * parameters["F_Z.weight"]
-    to_variables = graph.R * parameters["F_X.weight"]
-    return apply(to_factors, to_variables, parameters["F_X.bias"], times_moments)
-
-
 class _ResidualVariance(torch.autograd.Function):
     """rᵀ S_j r for r_j = (e_j − C_j, −b_j), with C = V U off its diagonal, and its gradient.
 
@@ -204,13 +114,11 @@ class _ResidualVariance(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, U: Tensor, V: Tensor, bias: Tensor, times_moments: TimesMoments
-    ) -> Tensor:
+    def forward(ctx: Any, U: Tensor, V: Tensor, bias: Tensor, moments: Tensor) -> Tensor:
         residual = torch.cat([V @ U, bias[..., None]], dim=2).neg_()
         residual.diagonal(dim1=1, dim2=2).fill_(1)
         residual = residual.transpose(0, 1)
-        product = times_moments(residual)
+        product = residual @ moments
         ctx.save_for_backward(U, V, product)
         return (product * residual).sum(dim=2).T
 

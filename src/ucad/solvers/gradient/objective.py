@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from ucad.solvers.gradient.mechanisms import Parameters
@@ -25,8 +25,8 @@ __all__ = [
 
 PerVariable: TypeAlias = Float[Tensor, "configurations variables"]
 PerConfiguration: TypeAlias = Float[Tensor, " configurations"]
-FreeShare: TypeAlias = Float[Tensor, "*configurations variables"]
-"""Share of each variable in all entries that are not clamped; one row for all, or one each."""
+FreeShare: TypeAlias = Float[Tensor, " variables"]
+"""Share of each variable in all entries that are not clamped."""
 
 RIDGE = 1e-6
 """Share of its own variance (no unit) that is added to each factor before variables are regressed
@@ -66,10 +66,6 @@ class Objective(Protocol):
 
     def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
         """Second moments of (z, 1) and x_j where j is not clamped, on all data."""
-        ...
-
-    def of_rows(self, rows: Int[Tensor, " active"]) -> Objective:
-        """The objective of those configurations that are still in training."""
         ...
 
     @property
@@ -113,4 +109,4 @@ def profile_nll(
 ) -> PerConfiguration:
     """Returns the NLL per free entry if each scale is the best one for these residuals."""
     per_entry = (residual_variance + variance_floor).log() + 1 + math.log(2 * math.pi)
-    return 0.5 * (per_entry * free_share).sum(dim=1)
+    return 0.5 * per_entry @ free_share

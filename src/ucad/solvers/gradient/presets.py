@@ -1,51 +1,19 @@
-"""All settings of the gradient learner, and two sets of them: `fast`, ours, and `paper`."""
+"""Two sets of settings: `fast`, ours, and `paper`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
-
 from ucad.errors import InvalidInputError, did_you_mean
-from ucad.solvers.gradient.discretise import RefitSettings
-from ucad.solvers.gradient.epoch import Driver, Feasibility, TrainingSettings
 from ucad.solvers.gradient.lagrangian import GROWTH_TOLERANCE
-from ucad.solvers.gradient.mechanisms import ModelSettings
-from ucad.solvers.gradient.problem import ConstraintSettings
-from ucad.solvers.gradient.relaxed_graph import Sampling
-from ucad.solvers.gradient.replace_factor import ReplaceSettings
-from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.gradient.settings import (
+    ConstraintSettings,
+    Feasibility,
+    GradientConfig,
+    ModelSettings,
+    Sampling,
+    TrainingSettings,
+)
 
-__all__ = ["GradientConfig", "Preset", "fast", "paper", "preset"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class GradientConfig:
-    """All settings of the gradient learner.
-
-    Attributes:
-        model: what the mechanisms are.
-        constraints: what the graph must meet.
-        training: how the constrained problem is solved.
-        refit: how mechanisms are fitted once the graph is discrete.
-        replace_factor: how factors that are stuck are replaced.
-        tie: models whose validation NLL differs by less are equally likely; the sparser is taken.
-        prior: what is known of the graph beforehand; layers come with the data.
-    """
-
-    model: ModelSettings = field(default_factory=ModelSettings)
-    constraints: ConstraintSettings = field(default_factory=ConstraintSettings)
-    training: TrainingSettings = field(default_factory=TrainingSettings)
-    refit: RefitSettings = field(default_factory=RefitSettings)
-    replace_factor: ReplaceSettings = field(default_factory=ReplaceSettings)
-    tie: float = 5e-4
-    prior: PriorKnowledge | None = None
-
-
-class Preset(Enum):
-    """The presets by name."""
-
-    FAST = "fast"
-    PAPER = "paper"
+__all__ = ["fast", "paper", "preset"]
 
 
 def preset(name: str, n_variables: int, model: ModelSettings | None = None) -> GradientConfig:
@@ -54,13 +22,14 @@ def preset(name: str, n_variables: int, model: ModelSettings | None = None) -> G
     >>> preset("paper", n_variables=16).training.epochs
     50000
     """
-    names = [one.value for one in Preset]
-    if name not in names:
+    model = ModelSettings() if model is None else model
+    presets = {"fast": fast(n_variables, model), "paper": paper(model)}
+    if name not in presets:
         raise InvalidInputError(
-            f"The preset must be one of {', '.join(names)}. Got '{name}' instead."
-            f"{did_you_mean(name, names)}"
+            f"The preset must be one of {', '.join(presets)}. Got '{name}' instead."
+            f"{did_you_mean(name, presets)}"
         )
-    return fast(n_variables, model) if name == Preset.FAST.value else paper(model)
+    return presets[name]
 
 
 def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig:
@@ -75,19 +44,19 @@ def fast(n_variables: int, model: ModelSettings | None = None) -> GradientConfig
         model=model,
         constraints=ConstraintSettings(sparsity_tolerance=min(1.0, 0.15 + 2 / n_variables)),
         training=TrainingSettings(n_seeds=8 if model.is_linear else 4),
-        refit=RefitSettings(steps=300 if model.is_linear else 600),
+        refit_steps=300 if model.is_linear else 600,
     )
 
 
 def paper(model: ModelSettings | None = None) -> GradientConfig:
-    """The paper's "Hyperparameters": 5 rates × 2 growths × 3 seeds, driven by Cooper.
+    """The paper's "Hyperparameters": 5 rates × 2 growths × 3 seeds.
 
     An epoch has 16 steps, as many as there are batches of 512 in 8,000 samples; with linear
     mechanisms each step sees all of them, through their moments. Two things the paper does not
-    say are ours. A constraint counts as met if it is violated by at most 1e-4, where Cooper
-    stops to raise penalties: active constraints keep swinging about zero (the paper's own network
-    model has a DAG violation of 1.8e-6). And patience begins anew only if the NLL falls by more
-    than 1e-3: smaller gains go on for tens of thousands of epochs.
+    say are ours. A constraint counts as met if it is violated by at most 1e-4, where the penalties
+    stop growing: active constraints keep swinging about zero (the paper's own network model has a
+    DAG violation of 1.8e-6). And patience begins anew only if the NLL falls by more than 1e-3:
+    smaller gains go on for tens of thousands of epochs.
     """
     return GradientConfig(
         model=ModelSettings() if model is None else model,
@@ -106,8 +75,7 @@ def paper(model: ModelSettings | None = None) -> GradientConfig:
             sampling=Sampling.STRAIGHT_THROUGH,
             feasibility=Feasibility.RELAXED,
             slack=GROWTH_TOLERANCE,
-            driver=Driver.COOPER,
         ),
-        replace_factor=ReplaceSettings(rounds=0),
+        exchange_rounds=0,
         tie=0.0,
     )

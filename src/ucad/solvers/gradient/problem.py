@@ -6,73 +6,31 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from ucad.constraints import (
-    Acyclicity,
     acyclicity_violation,
     anchor_violation,
-    carried,
     layer_violation,
     sparsity_violation,
 )
-from ucad.errors import InvalidInputError
-from ucad.solvers.gradient.mechanisms import Parameters, edge_effects
+from ucad.data import InterventionalData
+from ucad.solvers.gradient.mechanisms import Parameters
+from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
+from ucad.solvers.gradient.moment_objective import MomentObjective, moments_fit_in_memory
 from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.relaxed_graph import (
-    Edge,
     EdgeLogits,
     PossibleEdges,
     RelaxedGraph,
-    Sampling,
-    edge_probabilities,
+    expected_graph,
+    possible_edges,
     sample_graph,
-    without_impossible,
 )
+from ucad.solvers.gradient.settings import ConstraintSettings, GradientConfig, Sampling
 
-__all__ = ["ConstraintSettings", "Constraints", "Evaluation", "RelaxedProblem"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConstraintSettings:
-    """Which conditions the graph must meet, and how closely.
-
-    Attributes:
-        acyclicity: the form of C_DAG where variables have no layers.
-        power_iterations: T of the spectral forms; two more than there are factors if None.
-        acyclicity_tolerance: upper bound on C_DAG (the paper's ε).
-        normalise_layers: whether the layered constraint is divided by its total mass.
-        min_anchors: anchors that every factor must have (the paper's τ).
-        weigh_anchors: whether an anchor counts by what its edge carries.
-        sparsity_tolerance: upper bound on the share of edges (the paper's tol_s).
-    """
-
-    acyclicity: Acyclicity = Acyclicity.BIPARTITE_SPECTRAL_RADIUS
-    power_iterations: int | None = None
-    acyclicity_tolerance: float = 1e-6
-    normalise_layers: bool = True
-    min_anchors: float = 0.99
-    weigh_anchors: bool = False
-    sparsity_tolerance: float = 0.2
-
-    def __post_init__(self) -> None:
-        limits = {
-            "acyclicity_tolerance": (0.0, 1.0),
-            "min_anchors": (0.0, 1.0),
-            "sparsity_tolerance": (0.0, 1.0),
-        }
-        for name, (low, high) in limits.items():
-            if not low < getattr(self, name) <= high:
-                raise InvalidInputError(
-                    f"The '{name}' setting of ConstraintSettings must be above {low:g} and at most "
-                    f"{high:g}. Got {getattr(self, name)} instead."
-                )
-        if self.power_iterations is not None and self.power_iterations < 1:
-            raise InvalidInputError(
-                "The 'power_iterations' setting of ConstraintSettings must be at least 1. "
-                f"Got {self.power_iterations} instead."
-            )
+__all__ = ["Constraints", "Evaluation", "Learner", "RelaxedProblem", "make_objective"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,21 +57,18 @@ class Constraints:
         acyclicity = ["acyclicity"] if self.layer_of is None else layers
         return (*acyclicity, *in_anchors, *out_anchors, "sparsity")
 
-    def violations(
-        self, graph: RelaxedGraph, parameters: Parameters | None = None
-    ) -> Float[Tensor, "configurations constraints"]:
-        """Returns v; parameters are needed only to weigh anchors by what their edges carry."""
+    def violations(self, graph: RelaxedGraph) -> Float[Tensor, "configurations constraints"]:
+        """Returns v. The spectral forms of C_DAG take two iterations more than there are factors.
+
+        A path through all factors has as many steps; two more settle the eigenvector.
+        """
         settings = self.settings
         if self.layer_of is None:
-            iterations = settings.power_iterations or graph.Q.shape[-1] + 2
-            cyclic = acyclicity_violation(*graph, settings.acyclicity, iterations)[:, None]
+            n_iterations = graph.Q.shape[-1] + 2
+            cyclic = acyclicity_violation(*graph, settings.acyclicity, n_iterations)[:, None]
         else:
-            cyclic = layer_violation(*graph, self.layer_of, normalised=settings.normalise_layers)
-        weights: tuple[Tensor | None, Tensor | None] = (None, None)
-        if settings.weigh_anchors and parameters is not None:
-            effects = edge_effects(parameters, graph)
-            weights = (carried(effects.parents), carried(effects.children))
-        anchors = anchor_violation(*graph, settings.min_anchors, *weights)
+            cyclic = layer_violation(*graph, self.layer_of, normalised=True)
+        anchors = anchor_violation(*graph, settings.min_anchors)
         sparsity = sparsity_violation(*graph, settings.sparsity_tolerance)[:, None]
         parts = [cyclic - settings.acyclicity_tolerance, anchors.flatten(1), sparsity]
         return torch.cat(parts, dim=1)
@@ -142,46 +97,70 @@ class RelaxedProblem:
     possible: PossibleEdges
     sampling: Sampling
 
-    def evaluate(
-        self, parameters: Parameters, noise: EdgeLogits, temperature: float, batch: Tensor
-    ) -> Evaluation:
+    def evaluate(self, parameters: Parameters, noise: EdgeLogits, batch: Tensor) -> Evaluation:
         """One graph sample for every configuration, its NLL, and the constraints."""
         logits = self.logits(parameters)
-        graph = sample_graph(logits, noise, temperature, self.sampling)
+        graph = sample_graph(logits, noise, self.sampling)
         nll = self.objective.nll(parameters, graph, batch)
-        return Evaluation(nll, self.constraints.violations(expected_graph(logits), parameters))
+        return Evaluation(nll, self.constraints.violations(expected_graph(logits)))
 
     def logits(self, parameters: Parameters) -> EdgeLogits:
         """The logits, −∞ where an edge is ruled out."""
-        return without_impossible(parameters["logits"], self.possible)
-
-    def expected_graph(self, parameters: Parameters) -> RelaxedGraph:
-        """Q and R as probabilities."""
-        return expected_graph(self.logits(parameters))
-
-    def discrete_graph(self, parameters: Parameters, confidence: float) -> RelaxedGraph:
-        """Q and R as 0 and 1: the likelier direction where an edge is likely enough."""
-        logits = self.logits(parameters)
-        is_parent, is_child = discrete_edges(logits, confidence)
-        return RelaxedGraph(is_parent.to(logits), is_child.to(logits))
+        return parameters["logits"].masked_fill(~self.possible, -torch.inf)
 
 
-def expected_graph(logits: EdgeLogits) -> RelaxedGraph:
-    """Returns the probabilities of parent and child edges as Q and R."""
-    probabilities = edge_probabilities(logits)
-    return RelaxedGraph(probabilities[:, Edge.PARENT], probabilities[:, Edge.CHILD])
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """One fitting problem: the data on both sides, and how it is solved.
 
-
-def discrete_edges(
-    logits: EdgeLogits, confidence: float
-) -> tuple[
-    Bool[Tensor, "configurations variables factors"],
-    Bool[Tensor, "configurations variables factors"],
-]:
-    """Returns which pairs are parent and child edges: P(edge) > confidence, then the likelier one.
-
-    The paper's "Post-processing".
+    Attributes:
+        problem: the constrained problem on the training data.
+        validation: the objective on the validation data.
+        config: all settings.
+        n_factors: how many factors there are.
+        variable_names: one per variable.
+        validation_share: share of the validation data in all data.
     """
-    Q, R = expected_graph(logits)
-    exists = confidence < Q + R
-    return exists & (Q >= R), exists & (Q < R)
+
+    problem: RelaxedProblem
+    validation: Objective
+    config: GradientConfig
+    n_factors: int
+    variable_names: tuple[str, ...]
+    validation_share: float
+
+    @classmethod
+    def of(
+        cls,
+        data: InterventionalData,
+        validation: InterventionalData,
+        n_factors: int,
+        config: GradientConfig,
+        device: torch.device | str = "cpu",
+    ) -> Learner:
+        """Puts data and settings together."""
+        possible = possible_edges(data.n_variables, n_factors, config.prior, data.layer_of)
+        layer_of = None if data.layer_of is None else torch.tensor(data.layer_of, device=device)
+        return cls(
+            RelaxedProblem(
+                make_objective(data, config, device),
+                Constraints(config.constraints, layer_of),
+                possible.to(device),
+                config.training.sampling,
+            ),
+            make_objective(validation, config, device),
+            config,
+            n_factors,
+            data.variable_names,
+            validation.n_samples / (data.n_samples + validation.n_samples),
+        )
+
+
+def make_objective(
+    data: InterventionalData, config: GradientConfig, device: torch.device | str = "cpu"
+) -> Objective:
+    """Chooses moments where both mechanisms are linear and they fit, and minibatches otherwise."""
+    floor = config.model.variance_floor
+    if config.model.is_linear and moments_fit_in_memory(data.n_variables):
+        return MomentObjective.from_data(data, floor, device)
+    return MinibatchObjective.from_data(data, floor, config.training.batch_size, device)

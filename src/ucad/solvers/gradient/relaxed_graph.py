@@ -8,8 +8,7 @@ last axis is five times slower.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from ucad._types import LayerOf
 from ucad.errors import InvalidInputError
+from ucad.solvers.gradient.settings import Sampling
 from ucad.solvers.prior import PriorKnowledge
 
 __all__ = [
@@ -26,13 +26,12 @@ __all__ = [
     "EdgeLogits",
     "PossibleEdges",
     "RelaxedGraph",
-    "Sampling",
-    "TemperatureSchedule",
-    "edge_probabilities",
+    "discrete_graph",
+    "expected_graph",
+    "graph_logits",
     "gumbel_noise",
     "possible_edges",
     "sample_graph",
-    "without_impossible",
 ]
 
 EdgeLogits: TypeAlias = Float[Tensor, "configurations kinds variables factors"]
@@ -41,9 +40,12 @@ EdgeLogits: TypeAlias = Float[Tensor, "configurations kinds variables factors"]
 PossibleEdges: TypeAlias = Bool[Tensor, "kinds variables factors"]
 """Which kinds of edge are not ruled out."""
 
-
 UNIFORM_MARGIN = 2**-24
 """Distance that uniform numbers keep from 0 and 1: the spacing of single precision below 1."""
+
+EDGE_LOGIT, NO_EDGE_LOGIT = 4.0, 3.0
+"""Logits of an edge that a discrete graph has, and of "no edge" where it has none: probabilities of
+0.96 and 0.91 (the other kinds are at 0). Only the argmax of finished graphs matters."""
 
 
 class Edge(IntEnum):
@@ -54,45 +56,11 @@ class Edge(IntEnum):
     NONE = 2
 
 
-class Sampling(Enum):
-    """How a graph is drawn: relaxed, relaxed without self-loops, or hard with a soft gradient."""
-
-    SOFT = "soft"
-    EXCLUSIVE = "exclusive"
-    STRAIGHT_THROUGH = "straight_through"
-
-
 class RelaxedGraph(NamedTuple):
     """Q and R with entries in [0, 1], one pair per configuration."""
 
     Q: Float[Tensor, "*batch variables factors"]
     R: Float[Tensor, "*batch variables factors"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TemperatureSchedule:
-    """The temperature of the Gumbel-softmax, going geometrically from `start` to `end`.
-
-    >>> TemperatureSchedule(start=1.0, end=0.25, epochs=100).at(50)
-    0.5
-    """
-
-    start: float = 1.0
-    end: float = 1.0
-    epochs: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("start", "end", "epochs"):
-            if getattr(self, name) <= 0:
-                raise InvalidInputError(
-                    f"The '{name}' setting of TemperatureSchedule must be above 0. "
-                    f"Got {getattr(self, name)} instead."
-                )
-
-    def at(self, epoch: int) -> float:
-        """Returns the temperature of an epoch."""
-        progress = min(epoch / self.epochs, 1.0)
-        return float(self.start ** (1 - progress) * self.end**progress)
 
 
 def possible_edges(
@@ -136,36 +104,41 @@ def possible_edges(
     return torch.from_numpy(possible)
 
 
-def without_impossible(logits: EdgeLogits, possible: PossibleEdges) -> EdgeLogits:
-    """Returns the logits with −∞ where an edge is ruled out."""
-    return logits.masked_fill(~possible, -torch.inf)
+def expected_graph(logits: EdgeLogits) -> RelaxedGraph:
+    """Returns the probabilities of parent and child edges, softmax(W), as Q and R. O(n m)."""
+    probabilities = logits.softmax(dim=1)
+    return RelaxedGraph(probabilities[:, Edge.PARENT], probabilities[:, Edge.CHILD])
 
 
-def edge_probabilities(logits: EdgeLogits) -> EdgeLogits:
-    """Returns softmax(W): the probability of each kind of edge. O(n m)."""
-    return logits.softmax(dim=1)
+def discrete_graph(logits: EdgeLogits, confidence: float) -> RelaxedGraph:
+    """Returns Q and R as 0 and 1: P(edge) > confidence, then the likelier direction.
+
+    The paper's "Post-processing".
+    """
+    Q, R = expected_graph(logits)
+    exists = confidence < Q + R
+    return RelaxedGraph((exists & (Q >= R)).to(Q), (exists & (Q < R)).to(Q))
 
 
-def sample_graph(
-    logits: EdgeLogits, noise: EdgeLogits, temperature: float, sampling: Sampling
-) -> RelaxedGraph:
-    """Draws a graph by the Gumbel-softmax: softmax((W + g) / temperature), g standard Gumbel.
+def graph_logits(graph: RelaxedGraph) -> EdgeLogits:
+    """Returns logits whose most likely edges are those of discrete graphs."""
+    Q, R = graph
+    none = NO_EDGE_LOGIT * (1 - Q) * (1 - R)
+    return torch.stack([EDGE_LOGIT * Q, EDGE_LOGIT * R, none], dim=-3)
+
+
+def sample_graph(logits: EdgeLogits, noise: EdgeLogits, sampling: Sampling) -> RelaxedGraph:
+    """Draws a graph by the Gumbel-softmax at temperature 1: softmax(W + g), g standard Gumbel.
 
     Straight-through samples are one-hot and pass the gradient of the soft ones (the paper).
-    Exclusive samples keep, for each pair, only the larger of parent and child: a soft sample that
-    is a bit of both lets a variable explain itself through the factor.
 
     Cost: O(n m). Source: the paper's "Causal graph sampling".
     """
-    soft = ((logits + noise) / temperature).softmax(dim=1)
+    sample = (logits + noise).softmax(dim=1)
     if sampling is Sampling.STRAIGHT_THROUGH:
         apply: Callable[[Tensor], Tensor] = _Hardened.apply
-        soft = apply(soft)
-    Q, R = soft[:, Edge.PARENT], soft[:, Edge.CHILD]
-    if sampling is Sampling.EXCLUSIVE:
-        is_parent = (Q > R).to(Q)
-        return RelaxedGraph(Q * is_parent, R * (1 - is_parent))
-    return RelaxedGraph(Q, R)
+        sample = apply(sample)
+    return RelaxedGraph(sample[:, Edge.PARENT], sample[:, Edge.CHILD])
 
 
 def gumbel_noise(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers.gradient.fit import fit_gradient
-from ucad.solvers.gradient.mechanisms import MechanismKind, ModelSettings
 from ucad.solvers.gradient.presets import preset
+from ucad.solvers.gradient.settings import MechanismKind, ModelSettings
 from ucad.solvers.problem import Problem
 from ucad.solvers.registry import Classes, Help, families_asked_for
 from ucad.solvers.status import FitResult
@@ -38,8 +38,7 @@ class GradientSolver:
             factor_mechanism=MechanismKind(F_Z.name), variable_mechanism=MechanismKind(F_X.name)
         )
         config = preset(self.preset, problem.data.n_variables, model)
-        if problem.admissible.prior is not None:
-            config = replace(config, prior=problem.admissible.prior)
+        config = replace(config, prior=problem.admissible.prior)
         return fit_gradient(
             problem.data,
             problem.n_factors,

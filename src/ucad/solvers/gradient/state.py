@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,16 +14,12 @@ from torch import Tensor
 from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
 from ucad.solvers.gradient.mechanisms import Parameters
 
-__all__ = [
-    "Best",
-    "HistoryRow",
-    "Layout",
-    "Look",
-    "TrainingState",
-]
+__all__ = ["Active", "Best", "HistoryRow", "Layout", "Look", "TrainingState"]
 
 HistoryRow: TypeAlias = dict[str, float | int | str]
 """What the history says of one look at the validation data."""
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -52,6 +49,52 @@ class Layout:
             for (name, shape), piece in zip(self.shapes, pieces, strict=True)
         }
 
+    def leaves(self, values: Float[Tensor, "configurations parameters"]) -> Parameters:
+        """Returns the same views as leaves that gradients are taken at; steps on `values` show."""
+        return {name: view.detach().requires_grad_() for name, view in self.views(values).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Active:
+    """The configurations still in training, one row of every tensor each.
+
+    Attributes:
+        rows: which configurations they are.
+        values: their flat parameters.
+        adam: the memory of their optimisers.
+        lagrangian: their multipliers and penalties.
+        rate: their primal learning rates.
+        growth: their penalty growth per epoch.
+        warm_up: their epochs without constraints.
+        rollbacks: how often each had to go back from a non-finite value.
+    """
+
+    rows: Int[Tensor, " active"]
+    values: Float[Tensor, "active parameters"]
+    adam: Adam
+    lagrangian: AugmentedLagrangian
+    rate: Float[Tensor, " active"]
+    growth: Float[Tensor, " active"]
+    warm_up: Int[Tensor, " active"]
+    rollbacks: Int[Tensor, " active"]
+
+    def only(self, staying: Bool[Tensor, " active"]) -> Active:
+        """Those that stay in the batch."""
+        return self if bool(staying.all()) else _mapped(self, lambda _, tensor: tensor[staying])
+
+    def rolled_back(self, before: Active, broken: Bool[Tensor, " active"]) -> Active:
+        """The broken ones as they were before, with half the step and no memory of gradients."""
+        earlier = _tensors(before)
+
+        def mend(name: str, tensor: Tensor) -> Tensor:
+            rows = broken.view(-1, *[1] * (tensor.dim() - 1))
+            old = 0 if name.startswith("adam.") else earlier[name]
+            return torch.where(rows, old, tensor)
+
+        mended = _mapped(self, mend)
+        rate = torch.where(broken, 0.5 * self.rate, self.rate)
+        return replace(mended, rate=rate, rollbacks=self.rollbacks + broken.long())
+
 
 class Look(NamedTuple):
     """What a look at the active configurations found."""
@@ -61,7 +104,7 @@ class Look(NamedTuple):
     violation: Float[Tensor, " active"]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Best:
     """The best snapshot of every configuration: feasible before infeasible, then the lowest NLL.
 
@@ -86,14 +129,10 @@ class Best:
         at = torch.zeros(len(values), dtype=torch.long, device=values.device)
         return cls(values.clone(), never, never.clone(), never.clone(), at)
 
-    def update(
-        self,
-        rows: Int[Tensor, " active"],
-        look: Look,
-        epoch: int,
-        min_gain: float = 0.0,
+    def update_(
+        self, rows: Int[Tensor, " active"], look: Look, epoch: int, min_gain: float = 0.0
     ) -> Bool[Tensor, " active"]:
-        """Keeps what is better than before; returns where that was the case.
+        """Keeps what is better than before, in place; returns where that was the case.
 
         Patience begins anew where the violation fell, or the NLL by more than `min_gain`.
         """
@@ -116,84 +155,62 @@ class TrainingState:
     """The configurations still in training, and the best of all of them.
 
     Attributes:
-        rows: which configurations are still in training.
-        values: their flat parameters.
-        adam: the memory of their optimisers.
-        lagrangian: their multipliers and penalties.
-        rate: their primal learning rates.
-        growth: their penalty growth per epoch.
-        warm_up: their epochs without constraints.
-        rollbacks: how often each had to go back from a non-finite value.
+        active: the configurations still in training.
         best: the best snapshot of every configuration, also of those that have left.
-        epoch: epochs done.
         noise: state of the random generator of noise and batches.
-        history: one row of figures per look at the validation data.
+        epoch: epochs done.
         n_rollbacks: rollbacks of all configurations, also of those that have left.
+        history: one row of figures per look at the validation data.
     """
 
-    rows: Int[Tensor, " active"]
-    values: Float[Tensor, "active parameters"]
-    adam: Adam
-    lagrangian: AugmentedLagrangian
-    rate: Float[Tensor, " active"]
-    growth: Float[Tensor, " active"]
-    warm_up: Int[Tensor, " active"]
-    rollbacks: Int[Tensor, " active"]
+    active: Active
     best: Best
-    epoch: int
     noise: Tensor
-    history: list[HistoryRow] = field(default_factory=list)
+    epoch: int = 0
     n_rollbacks: int = 0
-
-    def keep(self, staying: Bool[Tensor, " active"]) -> None:
-        """Lets configurations leave the batch."""
-        if bool(staying.all()):
-            return
-        for name in ("rows", "values", "rate", "growth", "warm_up", "rollbacks"):
-            setattr(self, name, getattr(self, name)[staying])
-        self.adam = Adam(*(getattr(self.adam, f.name)[staying] for f in fields(Adam)))
-        self.lagrangian = AugmentedLagrangian(
-            self.lagrangian.multipliers[staying], self.lagrangian.penalty_coefficient[staying]
-        )
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Every tensor of the state, by name."""
-        plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        nested = {
-            f"{group}.{f.name}": getattr(plain[group], f.name)
-            for group in ("adam", "lagrangian", "best")
-            for f in fields(plain[group])
-        }
-        flat = {name: value for name, value in plain.items() if isinstance(value, Tensor)}
-        return {name: value.contiguous() for name, value in {**flat, **nested}.items()}
-
-    def record(self) -> dict[str, Any]:
-        """Everything else, as plain numbers and lists."""
-        return {"epoch": self.epoch, "history": self.history, "n_rollbacks": self.n_rollbacks}
+    history: tuple[HistoryRow, ...] = field(default=())
 
     def copied(self) -> TrainingState:
         """A state that does not change with this one."""
-        tensors = {name: value.clone() for name, value in self.tensors().items()}
-        return TrainingState.from_tensors(tensors, {**self.record(), "history": [*self.history]})
+        return _mapped(self, lambda _, tensor: tensor.clone())
 
     def restore(self, earlier: TrainingState) -> None:
         """Becomes an earlier state again."""
-        for f in fields(self):
-            setattr(self, f.name, getattr(earlier, f.name))
+        vars(self).update(vars(earlier))
 
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor], record: dict[str, Any]) -> TrainingState:
-        """Puts a state together again."""
+    def tensors(self) -> dict[str, Tensor]:
+        """Every tensor of the state, by name."""
+        return {name: value.contiguous() for name, value in _tensors(self).items()}
 
-        def group(name: str) -> dict[str, Tensor]:
-            start = f"{name}."
-            return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
+    def record(self) -> dict[str, Any]:
+        """Everything else, as plain numbers and lists."""
+        return {name: getattr(self, name) for name in ("epoch", "n_rollbacks", "history")}
 
-        plain: dict[str, Any] = {k: v for k, v in tensors.items() if "." not in k}
-        return cls(
-            **plain,
-            adam=Adam(**group("adam")),
-            lagrangian=AugmentedLagrangian(**group("lagrangian")),
-            best=Best(**group("best")),
-            **record,
-        )
+    def resumed(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> TrainingState:
+        """Returns the state that `tensors` and `record` were taken from, of the same fit."""
+        state = _mapped(self, lambda name, _: tensors[name])
+        return replace(state, **{**record, "history": tuple(record["history"])})
+
+
+def _tensors(part: object, prefix: str = "") -> dict[str, Tensor]:
+    """Returns all tensors in a nest of dataclasses, by dotted name."""
+    found: dict[str, Tensor] = {}
+    for f in fields(part):  # type: ignore[arg-type]
+        value, name = getattr(part, f.name), f"{prefix}{f.name}"
+        if isinstance(value, Tensor):
+            found[name] = value
+        elif hasattr(value, "__dataclass_fields__"):
+            found |= _tensors(value, f"{name}.")
+    return found
+
+
+def _mapped(part: Part, change: Callable[[str, Tensor], Tensor], prefix: str = "") -> Part:
+    """Returns a nest of dataclasses with every tensor replaced, given its dotted name and value."""
+    new: dict[str, Any] = {}
+    for f in fields(part):  # type: ignore[arg-type]
+        value, name = getattr(part, f.name), f"{prefix}{f.name}"
+        if isinstance(value, Tensor):
+            new[f.name] = change(name, value)
+        elif hasattr(value, "__dataclass_fields__"):
+            new[f.name] = _mapped(value, change, f"{name}.")
+    return replace(part, **new)  # type: ignore[type-var]

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ucad._types import ProgressEvent
-from ucad.solvers.gradient.epoch import (
-    Configuration,
-    Driver,
-    Epoch,
-    Feasibility,
-    TrainingSettings,
-    batched_epoch,
-    initial_state,
-)
-from ucad.solvers.gradient.lagrangian import AugmentedLagrangian
+from ucad._types import Progress, ProgressEvent
+from ucad.solvers.budget import Budget
+from ucad.solvers.gradient.checkpoint import Checkpoint
+from ucad.solvers.gradient.epoch import initial_state, train_epoch
 from ucad.solvers.gradient.mechanisms import Parameters
-from ucad.solvers.gradient.objective import Objective, profile_nll
-from ucad.solvers.gradient.problem import RelaxedProblem
-from ucad.solvers.gradient.run import Run
+from ucad.solvers.gradient.objective import profile_nll
+from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.relaxed_graph import discrete_graph, expected_graph
+from ucad.solvers.gradient.settings import Configuration, Feasibility
 from ucad.solvers.gradient.state import HistoryRow, Layout, Look, TrainingState
 
-__all__ = ["Trained", "train"]
+__all__ = ["Run", "Trained", "train"]
 
 logger = logging.getLogger(__name__)
+
+STAGE = "training"
+"""What progress reports and the history call this."""
 
 MAX_ROLLBACKS = 5
 """A configuration leaves after so many returns from values that are not finite. Each halves its
@@ -38,6 +35,33 @@ learning rate: at a thirty-second of what was asked for, it would not get anywhe
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0
 """What an interruption without warning costs at most, beside writing a file of some MB."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What belongs to one call rather than to the settings.
+
+    Attributes:
+        seed: random seed of the noise and the batches.
+        progress: called after every look at the validation data.
+        checkpoint: the file that keeps the state, if any.
+        budget: how long the whole fit may take.
+    """
+
+    seed: int
+    progress: Progress | None = None
+    checkpoint: Checkpoint | None = None
+    budget: Budget = field(default_factory=Budget)
+
+    def tell(self, done: int, total: int | None, message: str) -> None:
+        """Reports progress, if anybody listens."""
+        if self.progress is not None:
+            self.progress(ProgressEvent(STAGE, done, total, message))
+
+    def save(self, state: TrainingState) -> None:
+        """Writes the state, if it is kept anywhere."""
+        if self.checkpoint is not None:
+            self.checkpoint.save(state)
 
 
 class Trained(NamedTuple):
@@ -53,61 +77,59 @@ class Trained(NamedTuple):
 
 
 def train(
-    problem: RelaxedProblem,
-    validation: Objective,
-    start: Parameters,
-    grid: tuple[Configuration, ...],
-    settings: TrainingSettings,
-    run: Run,
+    learner: Learner, start: Parameters, grid: tuple[Configuration, ...], run: Run
 ) -> Trained:
     """Trains all configurations until each has run out of patience or epochs, or time is over."""
-    layout = Layout.of(start)
     generator = torch.Generator(device=start["logits"].device).manual_seed(run.seed)
-    first = initial_state(layout, problem, start, grid, settings, generator)
-    state, note = run.resumed(first)
-    loop = _Loop(problem, validation, layout, settings, run)
-    interrupted = False
+    state = initial_state(learner.problem, start, grid, learner.config.training, generator)
+    notes = []
+    if run.checkpoint is not None:
+        state, note = run.checkpoint.resume(state)
+        if note:
+            notes.append(note)
+            run.tell(state.epoch, None, note)
+    loop, interrupted = _Loop(learner, Layout.of(start), run, generator), False
     try:
-        loop.run(state, generator)
+        loop.run(state)
     except KeyboardInterrupt:
         interrupted = True
     run.save(state)
     if interrupted or run.budget.cut_short:
         loop.look(state)
-    notes = [note] if note else []
     if state.n_rollbacks:
         notes.append(f"{state.n_rollbacks} steps back from values that were not finite.")
+    best = state.best
     return Trained(
-        layout.views(state.best.values),
-        state.best.nll,
-        state.best.violation,
+        loop.layout.views(best.values),
+        best.nll,
+        best.violation,
         state.epoch,
         interrupted,
-        tuple(state.history),
+        state.history,
         tuple(notes),
     )
 
 
-@dataclass(eq=False)
 class _Loop:
     """One training run, epoch by epoch."""
 
-    problem: RelaxedProblem
-    validation: Objective
-    layout: Layout
-    settings: TrainingSettings
-    run_: Run
+    def __init__(
+        self, learner: Learner, layout: Layout, run: Run, generator: torch.Generator
+    ) -> None:
+        self.learner, self.layout = learner, layout
+        self.the_run, self.generator = run, generator
+        self.settings = learner.config.training
 
-    def run(self, state: TrainingState, generator: torch.Generator) -> None:
-        epoch = self._epoch()
-        generator.set_state(state.noise)
+    def run(self, state: TrainingState) -> None:
+        """Trains as long as there are epochs, time and configurations left."""
+        self.generator.set_state(state.noise)
         started, first, saved = time.monotonic(), state.epoch, time.monotonic()
-        while state.epoch < self.settings.epochs and len(state.rows):
-            if self.run_.budget.is_over:
+        while state.epoch < self.settings.epochs and len(state.active.rows):
+            if self.the_run.budget.is_over:
                 return
             before = state.copied()
             try:
-                looked = self._one_epoch(epoch, state, before, generator)
+                looked = self._one_epoch(state, before)
             except KeyboardInterrupt:
                 state.restore(before)  # whole epochs only: a resumed run ends the same
                 raise
@@ -115,103 +137,70 @@ class _Loop:
                 continue
             self._report(state, (time.monotonic() - started) / (state.epoch - first))
             if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
-                self.run_.save(state)
+                self.the_run.save(state)
                 saved = time.monotonic()
 
     def look(self, state: TrainingState) -> None:
         """Compares every active configuration with its best snapshot."""
-        if not len(state.rows):
+        active, problem, validation = state.active, self.learner.problem, self.learner.validation
+        if not len(active.rows):
             return
-        parameters = self.layout.views(state.values)
-        validation = self.validation.of_rows(state.rows)
+        parameters = self.layout.views(active.values)
+        logits = problem.logits(parameters)
         with torch.no_grad():
             if self.settings.feasibility is Feasibility.DISCRETE:
-                graph = self.problem.discrete_graph(parameters, self.settings.confidence)
+                graph = discrete_graph(logits, self.settings.confidence)
             else:
-                graph = self.problem.expected_graph(parameters)
-            violations = self.problem.constraints.violations(graph, parameters)
+                graph = expected_graph(logits)
+            violations = problem.constraints.violations(graph)
             variance = validation.residual_variance(parameters, graph)
         nll = profile_nll(variance, validation.free_share, validation.variance_floor)
         missed = violations.where(violations > self.settings.slack, 0).sum(dim=1)
-        look = Look(state.values, nll, missed)
-        state.best.update(state.rows, look, state.epoch, self.settings.min_gain)
+        look = Look(active.values, nll, missed)
+        state.best.update_(active.rows, look, state.epoch, self.settings.min_gain)
 
-    def _problem_of(self, state: TrainingState) -> RelaxedProblem:
-        """The problem of the configurations still in training."""
-        whole = self.problem.objective
-        own = whole.of_rows(state.rows)
-        return self.problem if own is whole else replace(self.problem, objective=own)
-
-    def _epoch(self) -> Epoch:
-        if self.settings.driver is Driver.BATCHED:
-            return batched_epoch
-        from ucad.solvers.gradient.cooper_driver import cooper_epoch
-
-        return cooper_epoch
-
-    def _one_epoch(
-        self, epoch: Epoch, state: TrainingState, before: TrainingState, generator: torch.Generator
-    ) -> bool:
+    def _one_epoch(self, state: TrainingState, before: TrainingState) -> bool:
         """Trains, looks if a look is due, and drops who is done; returns whether it looked."""
-        problem = self._problem_of(state)
-        nll = epoch(state, problem, self.layout, self.settings, generator)
+        problem, settings = self.learner.problem, self.settings
+        nll = train_epoch(state, problem, self.layout, settings, self.generator)
         state.epoch += 1
-        state.noise = generator.get_state()
-        broken = ~(state.values.isfinite().all(dim=1) & nll.isfinite())
+        state.noise = self.generator.get_state()
+        broken = ~(state.active.values.isfinite().all(dim=1) & nll.isfinite())
         if bool(broken.any()):
-            self._roll_back(state, before, broken)
-        last = state.epoch == self.settings.epochs
-        if state.epoch % self.settings.evaluate_every and not last:
+            state.active = state.active.rolled_back(before.active, broken)
+            state.n_rollbacks += int(broken.sum())
+            logger.info("epoch %d: %d configurations rolled back", state.epoch, int(broken.sum()))
+        if state.epoch % settings.evaluate_every and state.epoch < settings.epochs:
             return False
         self.look(state)
-        state.history.append(self._figures(state))
-        state.keep(state.epoch - state.best.epoch[state.rows] <= self._patience(state))
-        state.keep(state.rollbacks <= MAX_ROLLBACKS)
+        state.history = (*state.history, _figures(state))
+        state.active = state.active.only(self._may_stay(state))
         return True
 
-    def _roll_back(self, state: TrainingState, before: TrainingState, broken: Tensor) -> None:
-        """Returns broken configurations to the start of the epoch, with half the step."""
-        lagrangian = before.lagrangian
-        state.values[broken] = before.values[broken]
-        state.rate[broken] *= 0.5
-        state.rollbacks[broken] += 1
-        for memory in (state.adam.mean, state.adam.square):
-            memory[broken] = 0
-        state.adam.steps[broken] = 0
-        state.lagrangian = AugmentedLagrangian(
-            torch.where(broken[:, None], lagrangian.multipliers, state.lagrangian.multipliers),
-            torch.where(
-                broken[:, None],
-                lagrangian.penalty_coefficient,
-                state.lagrangian.penalty_coefficient,
-            ),
-        )
-        state.n_rollbacks += int(broken.sum())
-        logger.info("epoch %d: %d configurations rolled back", state.epoch, int(broken.sum()))
-
-    def _patience(self, state: TrainingState) -> Tensor:
-        """Returns after how many epochs to give up; never, as long as constraints are violated."""
-        feasible = state.best.violation[state.rows] == 0
-        return torch.where(feasible, self.settings.patience, self.settings.epochs)
-
-    def _figures(self, state: TrainingState) -> HistoryRow:
-        missed = state.best.violation
-        lowest = float(state.best.nll[missed == missed.min()].min())
-        return {
-            "stage": self.run_.stage,
-            "epoch": state.epoch,
-            "active": len(state.rows),
-            "feasible": int((missed == 0).sum()),
-            "validation_nll": lowest,
-        }
+    def _may_stay(self, state: TrainingState) -> Tensor:
+        """Who has patience left; it does not run out as long as constraints are violated."""
+        active, best = state.active, state.best
+        feasible = best.violation[active.rows] == 0
+        patience = torch.where(feasible, self.settings.patience, self.settings.epochs)
+        is_patient = state.epoch - best.epoch[active.rows] <= patience
+        return is_patient & (active.rollbacks <= MAX_ROLLBACKS)
 
     def _report(self, state: TrainingState, pace: float) -> None:
-        if self.run_.progress is None:
-            return
         row, left = state.history[-1], pace * (self.settings.epochs - state.epoch)
-        text = (
-            f"{row['feasible']} of {len(state.best.nll)} feasible, NLL {row['validation_nll']:.3f}"
+        self.the_run.tell(
+            state.epoch,
+            self.settings.epochs,
+            f"{row['feasible']} of {len(state.best.nll)} feasible, "
+            f"NLL {row['validation_nll']:.3f}, at most {left:.0f} s left",
         )
-        message = f"{text}, at most {left:.0f} s left"
-        done = ProgressEvent(self.run_.stage, state.epoch, self.settings.epochs, message)
-        self.run_.progress(done)
+
+
+def _figures(state: TrainingState) -> HistoryRow:
+    missed = state.best.violation
+    return {
+        "stage": STAGE,
+        "epoch": state.epoch,
+        "active": len(state.active.rows),
+        "feasible": int((missed == 0).sum()),
+        "validation_nll": float(state.best.nll[missed == missed.min()].min()),
+    }

@@ -5,13 +5,12 @@ from __future__ import annotations
 from ucad.solvers.layered.binary_factors import BinaryFactorSearch
 from ucad.solvers.layered.bottleneck import fit_bottleneck
 from ucad.solvers.layered.pair_training import BottleneckConfig, Readout
-from ucad.solvers.layered.rectified import RectifiedConfig, fit_rectified
+from ucad.solvers.layered.rectified import fit_rectified
 
 __all__ = [
     "BinaryFactorSearch",
     "BottleneckConfig",
     "Readout",
-    "RectifiedConfig",
     "fit_bottleneck",
     "fit_rectified",
 ]

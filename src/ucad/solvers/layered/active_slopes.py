@@ -12,7 +12,19 @@ from jaxtyping import Bool, Float
 
 from ucad.solvers.budget import Budget
 
-__all__ = ["ActiveSlopes", "active_slopes", "anchor_directions"]
+__all__ = ["MIN_R2", "TOLERANCE", "ActiveSlopes", "active_slopes", "anchor_directions"]
+
+MIN_ACTIVE = 3.0
+"""A unit must be above 0 in this many samples per cause to be read: then its regression has twice
+as many residuals as coefficients."""
+
+MIN_R2 = 0.99
+"""How linear a unit must be while it is active; exact but for rounding in a ReLU network."""
+
+TOLERANCE = 0.005
+"""Coefficients below this part of the largest of their unit are zero: the error of a slope that
+leaves a hundredth of the variance, over thousands of samples."""
+
 
 MAX_CHOICES = 50_000
 """Choices of m slopes that are compared, at 53 µs each (32 units, m = 3, one core): 3 s per pair of
@@ -57,9 +69,6 @@ def active_slopes(
     x: Float[np.ndarray, "samples causes"],
     y: Float[np.ndarray, "samples effects"],
     is_active: Bool[np.ndarray, "samples effects"] | None = None,
-    *,
-    min_active: float = 3.0,
-    min_r2: float = 0.99,
 ) -> ActiveSlopes:
     """Regresses every effect on all causes, over the samples in which the effect is active.
 
@@ -77,22 +86,18 @@ def active_slopes(
     causes = np.flatnonzero(spread > CONSTANT_TOLERANCE * spread.max())
     for j in range(y.shape[1]):
         active = is_active[:, j]
-        if active.sum() < min_active * len(causes) + 2 or np.ptp(y[active, j]) == 0:
+        if active.sum() < MIN_ACTIVE * len(causes) + 2 or np.ptp(y[active, j]) == 0:
             continue
         inputs = (x[np.ix_(active, causes)] - x[active][:, causes].mean(axis=0)) / spread[causes]
         target = y[active, j] - y[active, j].mean()
         found = np.linalg.lstsq(inputs, target, rcond=LSTSQ_TOLERANCE)[0]
         slope[j, causes] = found / spread[causes]
         r2[j] = 1 - ((target - inputs @ found) ** 2).mean() / target.var()
-    return ActiveSlopes(slope, r2, r2 >= min_r2)
+    return ActiveSlopes(slope, r2, r2 >= MIN_R2)
 
 
 def anchor_directions(
-    slopes: Float[np.ndarray, "units causes"],
-    n_factors: int,
-    *,
-    tolerance: float = 0.005,
-    budget: Budget | None = None,
+    slopes: Float[np.ndarray, "units causes"], n_factors: int, budget: Budget | None = None
 ) -> Float[np.ndarray, "factors causes"]:
     """Returns the m slopes with which the pair of layers has the fewest edges, of length 1.
 
@@ -101,7 +106,7 @@ def anchor_directions(
     slopes are one candidate, and the more there are of them, the earlier it is tried.
     """
     units = slopes / np.linalg.norm(slopes, axis=1, keepdims=True)
-    candidates = _distinct(units, tolerance)
+    candidates = _distinct(units)
     if len(candidates) <= n_factors:
         missing = n_factors - len(candidates)
         return np.concatenate([candidates, np.zeros((missing, slopes.shape[1]))])
@@ -109,7 +114,7 @@ def anchor_directions(
     for chosen in _choices(len(candidates), n_factors):
         if budget is not None and budget.is_over:
             break
-        cost = _cost(units, candidates[list(chosen)], tolerance)
+        cost = _cost(units, candidates[list(chosen)])
         if cost < lowest - COST_TOLERANCE:
             best, lowest = candidates[list(chosen)], cost
     return best
@@ -123,10 +128,10 @@ def _choices(n_candidates: int, n_factors: int) -> Iterator[tuple[int, ...]]:
 
 
 def _distinct(
-    units: Float[np.ndarray, "units causes"], tolerance: float
+    units: Float[np.ndarray, "units causes"],
 ) -> Float[np.ndarray, "directions causes"]:
     """Returns one direction for every bundle of parallel slopes, the largest bundle first."""
-    parallel = np.abs(units @ units.T) > 1 - tolerance**2 / 2
+    parallel = np.abs(units @ units.T) > 1 - TOLERANCE**2 / 2
     left, bundles = np.ones(len(units), dtype=bool), []
     while left.any():
         centre = int(np.where(left, (parallel & left).sum(axis=1), -1).argmax())
@@ -138,15 +143,15 @@ def _distinct(
     return np.array(bundles)
 
 
-def _cost(units: np.ndarray, directions: np.ndarray, tolerance: float) -> float:
+def _cost(units: np.ndarray, directions: np.ndarray) -> float:
     """Counts the edges of Q and R together; nearly parallel directions are no basis."""
-    if np.linalg.svd(directions, compute_uv=False)[-1] < tolerance:
+    if np.linalg.svd(directions, compute_uv=False)[-1] < TOLERANCE:
         return math.inf
     coefficients = units @ np.linalg.pinv(directions)
     misfit = np.linalg.norm(units - coefficients @ directions, axis=1)
-    n_used = (np.abs(coefficients) > tolerance).sum(axis=1)
-    does_not_follow = misfit > MISFIT_TOLERANCES * tolerance
+    n_used = (np.abs(coefficients) > TOLERANCE).sum(axis=1)
+    does_not_follow = misfit > MISFIT_TOLERANCES * TOLERANCE
     per_unit = np.where(does_not_follow, len(directions) + 1, n_used)
-    n_read = (np.abs(directions) > tolerance).sum()
+    n_read = (np.abs(directions) > TOLERANCE).sum()
     tie = np.abs(coefficients).sum() + misfit.sum()
     return float(per_unit.sum() + n_read + TIE_WEIGHT * tie)

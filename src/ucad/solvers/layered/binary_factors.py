@@ -8,9 +8,24 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ucad.errors import InvalidInputError
+from ucad.data import Scaling
+from ucad.errors import check_setting
 
-__all__ = ["BinaryFactor", "BinaryFactorSearch", "two_means", "two_valued_direction"]
+__all__ = [
+    "MAX_KURTOSIS",
+    "BinaryFactor",
+    "BinaryFactorSearch",
+    "two_means",
+    "two_valued_direction",
+]
+
+MAX_KURTOSIS = -1.5
+"""A direction with a larger excess kurtosis is not binary: a fair coin has −2, a uniform number
+−1.2."""
+
+STEEPNESS = 4.0
+"""Slope of the tanh at the middle between the two values, in units of half their distance: a value
+that is off by a third of that distance is still 0.99."""
 
 MAX_ROUNDS = 20
 """Rounds of two-means, and of the direction between two clusters. Both end when the clusters stay
@@ -29,30 +44,20 @@ class BinaryFactorSearch:
         n_factors: factors of a first bottleneck, whose axes are tried.
         hidden: tanh units of that bottleneck's decoder.
         epochs: passes over the samples while that bottleneck is trained.
-        steepness: slope of the tanh at the middle between the two values, in units of half their
-            distance; at 4, a value that is off by a third of that distance is still 0.99.
         by_behaviour: whether that bottleneck is also fitted to the network's decisions, where
             there are readouts. A layer may have many two-valued directions (a token that is one
             of ten digits has one for every half of the digits); a narrow bottleneck that is fitted
             to decisions keeps those that matter to them.
-        max_kurtosis: a direction with a larger excess kurtosis is not binary. A fair coin has −2, a
-            uniform number −1.2.
     """
 
     n_factors: int = 8
     hidden: int = 64
     epochs: int = 8
-    steepness: float = 4.0
     by_behaviour: bool = False
-    max_kurtosis: float = -1.5
 
     def __post_init__(self) -> None:
-        for name in ("n_factors", "hidden", "epochs", "steepness"):
-            if not getattr(self, name) > 0:
-                raise InvalidInputError(
-                    f"The '{name}' setting of BinaryFactorSearch must be above 0. "
-                    f"Got {getattr(self, name)} instead."
-                )
+        for name in ("n_factors", "hidden", "epochs"):
+            check_setting(self, name, getattr(self, name) > 0, "above 0")
 
 
 class BinaryFactor(NamedTuple):
@@ -66,19 +71,23 @@ class BinaryFactor(NamedTuple):
         cls,
         x: Float[np.ndarray, "samples units"],
         direction: Float[np.ndarray, " units"],
-        steepness: float,
     ) -> BinaryFactor:
         """Returns the factor whose middle lies between the two means of x along a direction.
 
         >>> x = np.array([[0.0], [0.1], [1.9], [2.0]])
-        >>> np.round(BinaryFactor.along(x, np.ones(1), 4.0)(x), 3).tolist()
+        >>> np.round(BinaryFactor.along(x, np.ones(1))(x), 3).tolist()
         [-1.0, -0.999, 0.999, 1.0]
         """
         values = x @ direction
         high = two_means(values)
         low_mean, high_mean = values[~high].mean(), values[high].mean()
-        slope = steepness / ((high_mean - low_mean) / 2)
+        slope = STEEPNESS / ((high_mean - low_mean) / 2)
         return cls(slope * direction, float(-slope * (high_mean + low_mean) / 2))
+
+    def in_units(self, units: Scaling) -> BinaryFactor:
+        """Returns the factor of x when this one is of (x − mean) / scale."""
+        direction = self.direction / units.scale
+        return BinaryFactor(direction, self.offset - float(direction @ units.mean))
 
     def __call__(self, x: Float[np.ndarray, "samples units"]) -> Float[np.ndarray, " samples"]:
         """Returns s of every sample."""

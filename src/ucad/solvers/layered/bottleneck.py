@@ -11,7 +11,7 @@ from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.solvers.budget import Budget
-from ucad.solvers.layered.binary_factors import BinaryFactor, two_valued_direction
+from ucad.solvers.layered.binary_factors import MAX_KURTOSIS, BinaryFactor, two_valued_direction
 from ucad.solvers.layered.fit_pairs import PairFit, fit_pairs
 from ucad.solvers.layered.independence import excess_kurtosis, independent_axes
 from ucad.solvers.layered.layer_pairs import LayerPair, PairData, layer_pairs
@@ -123,16 +123,16 @@ class _PairFitter:
         stage = f"{self.stage}, search for a binary factor"
         if training.run(self.progress, stage, self.budget):
             return None, True
-        axes = independent_axes(training.factors()[data.natural_rows], seed=seed).unmixing
+        axes = independent_axes(training.factors()[data.natural_rows], seed=seed)
         starts = axes @ training.weights()[0]
         rows = np.random.default_rng(seed).permutation(data.natural_rows)[:MAX_CLUSTERED_SAMPLES]
         x = data.x[rows]
         # A heavy-tailed factor can keep the search for axes from its goal, so every axis is tried.
         found = np.array([two_valued_direction(x, start) for start in starts])
         kurtosis = excess_kurtosis(x @ found.T)
-        if kurtosis.min() > search.max_kurtosis:
+        if kurtosis.min() > MAX_KURTOSIS:
             return None, False
-        return BinaryFactor.along(x, found[kurtosis.argmin()], search.steepness), False
+        return BinaryFactor.along(x, found[kurtosis.argmin()]), False
 
 
 def _rotated(training: PairTraining) -> tuple[PairModel, Float[np.ndarray, " factors"]]:
@@ -156,7 +156,7 @@ def _rotated(training: PairTraining) -> tuple[PairModel, Float[np.ndarray, " fac
         w2=np.where(moves, W2, 0.0),
         b2=b2,
         noise_scale=training.errors(),
-        binary=None if binary is None else BinaryTerm(*binary, gain=U[:, 0]),
+        binary=None if binary is None else BinaryTerm(binary, gain=U[:, 0]),
     )
     return model, excess_kurtosis((z - mean) @ U.T)
 
@@ -169,7 +169,7 @@ def _unmixing(
     shared = np.linalg.lstsq(s, others, rcond=None)[0]
     U[:k, :k] = np.diag(1 / s.std(axis=0))
     if others.shape[1]:
-        U[k:, k:] = independent_axes(others - s @ shared, seed=seed).unmixing
+        U[k:, k:] = independent_axes(others - s @ shared, seed=seed)
         U[k:, :k] = -U[k:, k:] @ shared.T
     return U
 

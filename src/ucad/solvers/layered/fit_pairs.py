@@ -71,4 +71,4 @@ def _held_out_nll(scm: FactorSCM, scored: InterventionalData) -> float:
     if scored.n_samples > MAX_SCORED_SAMPLES:
         share = MAX_SCORED_SAMPLES / scored.n_samples
         scored = scored.split(share, 1 - share).train
-    return scm.nll(scored.x, scored.is_intervened)
+    return scm.nll(scored.x, scored.is_left_out)

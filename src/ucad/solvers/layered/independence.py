@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from jaxtyping import Float
 
-__all__ = ["Axes", "excess_kurtosis", "independent_axes"]
+__all__ = ["excess_kurtosis", "independent_axes"]
 
 N_STARTS = 32
 """Random starts of the descent for each axis: several for each of the few factors of a pair, since
@@ -31,20 +29,6 @@ MAX_SAMPLES = 10_000
 """Samples that the descent looks at: the fourth moment of a coin is then known to a hundredth."""
 
 
-class Axes(NamedTuple):
-    """A change of basis of the factors, y = unmixing (z − mean), with Cov(y) = 1.
-
-    Attributes:
-        unmixing: the axes, one per row, in the order in which they were found.
-        mean: the mean of z.
-        kurtosis: the excess kurtosis of every y; −2 is a fair coin.
-    """
-
-    unmixing: Float[np.ndarray, "factors factors"]
-    mean: Float[np.ndarray, " factors"]
-    kurtosis: Float[np.ndarray, " factors"]
-
-
 def excess_kurtosis(y: Float[np.ndarray, "samples factors"]) -> Float[np.ndarray, " factors"]:
     """Returns E y⁴ / (E y²)² − 3 of centred columns: −2 for a fair coin, 0 for a Gaussian.
 
@@ -60,8 +44,10 @@ def excess_kurtosis(y: Float[np.ndarray, "samples factors"]) -> Float[np.ndarray
     )
 
 
-def independent_axes(z: Float[np.ndarray, "samples factors"], *, seed: int = 0) -> Axes:
-    """Rotates whitened factors to the least kurtosis: the most two-valued axis comes first.
+def independent_axes(
+    z: Float[np.ndarray, "samples factors"], *, seed: int = 0
+) -> Float[np.ndarray, "axes factors"]:
+    """Returns U for which U z is uncorrelated, of variance 1, and the most two-valued axis first.
 
     v₁ = argmin_{‖v‖ = 1} E (v · w)⁴ with w the whitened z; v₂ the same among directions orthogonal
     to v₁, and so on. By the inequality of cumulants, a sum of independent parts has a kurtosis
@@ -72,24 +58,22 @@ def independent_axes(z: Float[np.ndarray, "samples factors"], *, seed: int = 0) 
 
     >>> rng = np.random.default_rng(0)
     >>> sources = np.c_[rng.choice([-1.0, 1.0], 5000), rng.normal(size=5000)]
-    >>> axes = independent_axes(sources @ np.array([[1.0, 0.5], [0.7, -1.0]]))
-    >>> bool(axes.kurtosis[0] < -1.95)
+    >>> z = sources @ np.array([[1.0, 0.5], [0.7, -1.0]])
+    >>> bool(excess_kurtosis(z @ independent_axes(z).T)[0] < -1.95)
     True
     """
-    mean = z.mean(axis=0)
     values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(z.T, bias=True)))
     values = np.maximum(values, values.max() * RANK_TOLERANCE) if values.max() > 0 else values + 1
     whitening = (vectors / np.sqrt(values)).T
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(z))[:MAX_SAMPLES]
-    whitened = (z[rows] - mean) @ whitening.T
+    whitened = (z[rows] - z.mean(axis=0)) @ whitening.T
     left, found = np.eye(z.shape[1]), []
     while left.shape[1]:
         axis = left @ _least_kurtosis(whitened @ left, rng)
         found.append(axis)
         left = np.linalg.svd(left - np.outer(axis, axis @ left))[0][:, : left.shape[1] - 1]
-    unmixing = np.array(found) @ whitening
-    return Axes(unmixing, mean, excess_kurtosis((z - mean) @ unmixing.T))
+    return np.array(found) @ whitening
 
 
 def _least_kurtosis(

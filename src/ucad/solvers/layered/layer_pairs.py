@@ -85,7 +85,7 @@ class PairData(NamedTuple):
     @classmethod
     def of(cls, data: InterventionalData, pair: LayerPair) -> PairData:
         """Takes the samples in which no effect is clamped: there F_X can be seen at work."""
-        rows = np.flatnonzero(~data.is_intervened[:, pair.effects].any(axis=1))
+        rows = np.flatnonzero(~data.is_left_out[:, pair.effects].any(axis=1))
         if not len(rows):
             raise InvalidInputError(
                 "Every sample clamps a variable of the same later layer, so that nothing shows how "

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from ucad.data import InterventionalData, Scaling
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
+from ucad.solvers.layered.binary_factors import BinaryFactor
 from ucad.solvers.layered.layer_pairs import LayerPair
 
 __all__ = ["BinaryTerm", "PairModel", "assemble"]
@@ -23,16 +24,14 @@ LARGEST_TANH_INPUT = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class BinaryTerm:
-    """What a two-valued function of the causes adds to z: gain · tanh(direction · x + offset).
+    """What a two-valued function s of the causes adds to z: gain · s(x).
 
     Attributes:
-        direction: one number per cause.
-        offset: what the tanh adds to direction · x.
+        factor: the two-valued function.
         gain: one number per factor.
     """
 
-    direction: Float[np.ndarray, " causes"]
-    offset: float
+    factor: BinaryFactor
     gain: Float[np.ndarray, " factors"]
 
 
@@ -64,9 +63,7 @@ class PairModel:
         """Returns the model of x and y when this one is of (x − mean) / scale on both sides."""
         weight, binary = self.weight / causes.scale, self.binary
         if binary is not None:
-            direction = binary.direction / causes.scale
-            offset = binary.offset - float(direction @ causes.mean)
-            binary = replace(binary, direction=direction, offset=offset)
+            binary = replace(binary, factor=binary.factor.in_units(causes))
         return replace(
             self,
             weight=weight,
@@ -111,8 +108,8 @@ def _factor_mechanism(
     for pair, model, own in _with_factors(pairs, models):
         weight[np.ix_(own, pair.causes)], bias[own] = model.weight, model.bias
         if model.binary is not None:
-            steep[np.ix_(own, pair.causes)] = model.binary.direction
-            offset[own], gain[own] = model.binary.offset, model.binary.gain
+            steep[np.ix_(own, pair.causes)], offset[own] = model.binary.factor
+            gain[own] = model.binary.gain
     if not gain.any():
         return LinearMechanism(_double(weight), _double(bias))
     largest = np.maximum(np.abs(data.x @ weight.T).max(axis=0), np.finfo(float).tiny)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ucad._types import Progress, ProgressEvent
-from ucad.errors import InvalidInputError
+from ucad.errors import check_setting
 from ucad.solvers.budget import Budget
 from ucad.solvers.layered.binary_factors import BinaryFactor, BinaryFactorSearch
 from ucad.solvers.layered.layer_pairs import PairData
@@ -59,11 +59,7 @@ class BottleneckConfig:
 
     def __post_init__(self) -> None:
         for name in ("hidden", "epochs", "batch_size", "learning_rate", "behaviour_weight"):
-            if not getattr(self, name) > 0:
-                raise InvalidInputError(
-                    f"The '{name}' setting of BottleneckConfig must be above 0. "
-                    f"Got {getattr(self, name)} instead."
-                )
+            check_setting(self, name, getattr(self, name) > 0, "above 0")
 
 
 class PairTraining:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -10,13 +10,23 @@ from jaxtyping import Float
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
 from ucad.solvers.budget import Budget
-from ucad.solvers.layered.active_slopes import ActiveSlopes, active_slopes, anchor_directions
+from ucad.solvers.layered.active_slopes import (
+    MIN_R2,
+    TOLERANCE,
+    ActiveSlopes,
+    active_slopes,
+    anchor_directions,
+)
 from ucad.solvers.layered.fit_pairs import HistoryRow, PairFit, fit_pairs
 from ucad.solvers.layered.layer_pairs import LayerPair, PairData, layer_pairs
 from ucad.solvers.layered.pair_model import PairModel
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["RectifiedConfig", "fit_rectified"]
+__all__ = ["fit_rectified"]
+
+N_KNOTS = 32
+"""Tanh units that rebuild the hinge of each unit: half along its whole range, half close to the
+hinge, where eight on either side come within 2⁻⁹ of the range."""
 
 TANH_RIDGE = 1e-7
 """Ridge of the regression on tanh features, whose mean squares are near 1 (no unit): neighbouring
@@ -30,30 +40,11 @@ SMALLEST = 1e-300
 """Stands for a variance of 0 in a denominator."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RectifiedConfig:
-    """The settings of the rectified solver.
-
-    Attributes:
-        factors_per_pair: how many factors lie in each pair of layers; equally many if None.
-        min_active: a unit must be above 0 in this many samples per cause to be used.
-        min_r2: how linear a unit must be while it is active.
-        tolerance: coefficients below this part of the largest of their unit are zero.
-        knots: tanh units that rebuild the hinge of each unit.
-    """
-
-    factors_per_pair: tuple[int, ...] | None = None
-    min_active: float = 3.0
-    min_r2: float = 0.99
-    tolerance: float = 0.005
-    knots: int = 32
-
-
 def fit_rectified(
     data: InterventionalData,
     n_factors: int,
     *,
-    config: RectifiedConfig | None = None,
+    factors_per_pair: Sequence[int] | None = None,
     validation: InterventionalData | None = None,
     progress: Progress | None = None,
     max_seconds: float | None = None,
@@ -71,43 +62,40 @@ def fit_rectified(
     Args:
         data: samples of layered variables, standardised or not, rectified as they were measured.
         n_factors: number of factors of all pairs together.
-        config: the settings.
+        factors_per_pair: how many factors lie in each pair of layers; equally many if None.
         validation: held-out samples in the same units; the data themselves if None.
         progress: called after every pair of layers.
         max_seconds: limit on the time of the fit; then the best choice of slopes so far is taken.
     """
-    budget, config = Budget(max_seconds), config or RectifiedConfig()
-    pairs = layer_pairs(data, n_factors, config.factors_per_pair)
+    budget, pairs = Budget(max_seconds), layer_pairs(data, n_factors, factors_per_pair)
 
     def fit_pair(number: int, pair: LayerPair, data: PairData, stopped: bool) -> PairFit:
         del stopped  # Ctrl-C ends this solver at once
-        found = _fit_pair(data, pair.n_factors, config, budget)
+        found = _fit_pair(data, pair.n_factors, budget)
         if progress is not None:
             progress(ProgressEvent("Pairs of layers", number + 1, len(pairs)))
         return found
 
     found = fit_pairs(data, pairs, fit_pair, validation)
-    status = _status(found.history, config, budget)
+    status = _status(found.history, budget)
     return FitResult(found.scm, status, found.validation_nll, found.history, budget.seconds)
 
 
-def _fit_pair(data: PairData, n_factors: int, config: RectifiedConfig, budget: Budget) -> PairFit:
-    slopes = active_slopes(
-        data.x, data.y, data.is_active, min_active=config.min_active, min_r2=config.min_r2
-    )
+def _fit_pair(data: PairData, n_factors: int, budget: Budget) -> PairFit:
+    slopes = active_slopes(data.x, data.y, data.is_active)
     # in units of the causes' own spread: a slope on a cause that hardly moves says little
     spread = np.where(data.x.std(axis=0) > 0, data.x.std(axis=0), 1.0)
     scaled = slopes.slope[slopes.is_read] * spread
     if len(scaled) < n_factors:
         directions = np.eye(n_factors, data.x.shape[1])
     else:
-        directions = anchor_directions(scaled, n_factors, tolerance=config.tolerance, budget=budget)
+        directions = anchor_directions(scaled, n_factors, budget)
     weight = directions / spread
-    weight[np.abs(directions) < config.tolerance * np.abs(directions).max(axis=1)[:, None]] = 0.0
+    weight[np.abs(directions) < TOLERANCE * np.abs(directions).max(axis=1)[:, None]] = 0.0
     z = data.x @ weight.T
     mean, scale = z.mean(axis=0), np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
-    R = _coefficients(slopes, directions / scale[:, None], spread, config.tolerance)
-    decoder = _decoder(data, (z - mean) / scale, R, config.knots)
+    R = _coefficients(slopes, directions / scale[:, None], spread)
+    decoder = _decoder(data, (z - mean) / scale, R)
     model = PairModel(weight / scale[:, None], -mean / scale, *decoder)
     explained = 1 - (model.noise_scale**2).sum() / max(data.y.var(axis=0).sum(), SMALLEST)
     singular = np.linalg.svd(scaled, compute_uv=False) ** 2 if len(scaled) else np.zeros(1)
@@ -123,31 +111,29 @@ def _coefficients(
     slopes: ActiveSlopes,
     directions: Float[np.ndarray, "factors causes"],
     spread: Float[np.ndarray, " causes"],
-    tolerance: float,
 ) -> Float[np.ndarray, "effects factors"]:
     """Returns R, the slopes as combinations of the directions; small coefficients become 0."""
     R = (slopes.slope * spread) @ np.linalg.pinv(directions)
     largest = np.abs(R).max(axis=1, keepdims=True)
-    return np.where((np.abs(R) >= tolerance * largest) & slopes.is_read[:, None], R, 0.0)
+    return np.where((np.abs(R) >= TOLERANCE * largest) & slopes.is_read[:, None], R, 0.0)
 
 
 def _decoder(
     data: PairData,
     z: Float[np.ndarray, "samples factors"],
     R: Float[np.ndarray, "effects factors"],
-    n_knots: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns w1, b1, w2, b2 and the noise of `PairModel`: a smooth hinge along every R_j · z.
 
     By least squares on tanh at fixed knots.
     """
     (n_effects, n_factors), y = R.shape, data.y
-    w1, b1 = np.zeros((n_effects, n_knots, n_factors)), np.zeros((n_effects, n_knots))
-    w2, b2, noise = np.zeros((n_effects, n_knots)), y.mean(axis=0), y.std(axis=0)
+    w1, b1 = np.zeros((n_effects, N_KNOTS, n_factors)), np.zeros((n_effects, N_KNOTS))
+    w2, b2, noise = np.zeros((n_effects, N_KNOTS)), y.mean(axis=0), y.std(axis=0)
     is_active = data.is_active
     for j in np.flatnonzero(R.any(axis=1)):
         s = z @ R[j]
-        at = _knots(s, is_active[:, j], n_knots)
+        at = _knots(s, is_active[:, j])
         if len(at) < 2:
             continue
         width = np.gradient(at)
@@ -160,22 +146,22 @@ def _decoder(
     return w1, b1, w2, b2, noise
 
 
-def _knots(s: np.ndarray, is_active: np.ndarray, n_knots: int) -> np.ndarray:
+def _knots(s: np.ndarray, is_active: np.ndarray) -> np.ndarray:
     """Returns knots: half evenly over the range of s, half ever closer to the hinge, both sides."""
     low, high = float(s.min()), float(s.max())
-    even = np.linspace(low, high, n_knots - n_knots // 4 * 2)
+    even = np.linspace(low, high, N_KNOTS - N_KNOTS // 4 * 2)
     if is_active.all() or not is_active.any():
         return np.unique(even)
     hinge = (s[~is_active].max() + s[is_active].min()) / 2
-    near = (high - low) * 2.0 ** -np.arange(2, n_knots // 4 + 2)
+    near = (high - low) * 2.0 ** -np.arange(2, N_KNOTS // 4 + 2)
     knots = np.unique(np.concatenate([even, hinge - near, hinge + near]))
     apart = np.diff(knots, prepend=-np.inf) > MIN_KNOT_DISTANCE * (high - low)
     return knots[apart & (knots >= low) & (knots <= high)]
 
 
-def _status(history: tuple[HistoryRow, ...], config: RectifiedConfig, budget: Budget) -> FitStatus:
+def _status(history: tuple[HistoryRow, ...], budget: Budget) -> FitStatus:
     missing = 1 - min(float(row["rank_share"]) for row in history)
-    has_rank = missing <= 1 - config.min_r2
+    has_rank = missing <= 1 - MIN_R2
     reason = "The slopes of the active units have the rank of the factors in every pair of layers."
     advice: tuple[str, ...] = ()
     if not has_rank:

@@ -62,7 +62,7 @@ def fit_together(
         z[rows].astype(np.float32),
         k,
         children,
-        ~data.is_intervened[np.ix_(rows, children)],
+        ~data.is_left_out[np.ix_(rows, children)],
         tuple(functions),
         fitter.floor,
     )

@@ -122,7 +122,7 @@ def _blankets(
         for column, order in zip(price.T, np.argsort(-price, axis=0).T, strict=True)
     ]
     moments = local_moments(
-        data.x, data.x[:, targets], data.is_intervened[:, targets], promising, problem.floor
+        data.x, data.x[:, targets], data.is_left_out[:, targets], promising, problem.floor
     )
     book = ScoreBook(moments, problem.penalty, backward=True)
     found = book.select(np.arange(len(targets)), moments.exists)

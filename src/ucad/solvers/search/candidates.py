@@ -141,7 +141,7 @@ class Candidates:
     def _alone(self, targets: VariableSamples) -> Float[np.ndarray, "variables variables"]:
         """Nats that functions of each admissible variable alone explain of each target."""
         family = self.problem.reading_family
-        gains = explained_nats(self.data.x, targets, self.data.is_intervened, family)
+        gains = explained_nats(self.data.x, targets, self.data.is_left_out, family)
         gains[~self.problem.admissible.may_precede.T] = 0.0
         return gains
 
@@ -198,7 +198,7 @@ class Candidates:
     def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
         left = self.data.x - self._predicted(choice.values, order, children)
-        free = ~self.data.is_intervened
+        free = ~self.data.is_left_out
         mean = (left * free).sum(axis=0) / np.maximum(free.sum(axis=0), 1)
         return np.where(free, left - mean, 0.0)
 
@@ -221,7 +221,7 @@ class Candidates:
             return
         self.pooled.add((current, frozenset(theirs)))
         z = choice.values[:, order[k]]
-        slope = self._slope(choice, order[k], children, its) * ~self.data.is_intervened[:, its]
+        slope = self._slope(choice, order[k], children, its) * ~self.data.is_left_out[:, its]
         regression = pseudo_target(z, slope, residual[:, its], 1.0 / children.residual[its])
         allowed = self._likely(regression, allowed, current.parents)
         parents = self._select(regression, allowed)

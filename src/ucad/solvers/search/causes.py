@@ -101,7 +101,7 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
     else:
         possible = _likely(data, possible, problem.floor)
     candidates = [np.flatnonzero(column) for column in possible.T]
-    moments = local_moments(data.x, data.x, data.is_intervened, candidates, problem.floor)
+    moments = local_moments(data.x, data.x, data.is_left_out, candidates, problem.floor)
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
     position = search_order(book, problem.admissible.ancestors, problem, start)
@@ -127,7 +127,7 @@ def parent_sets(
         problem.budget.check()
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
         moments = local_moments(
-            flat, targets[:, some], data.is_intervened[:, some], columns, problem.floor
+            flat, targets[:, some], data.is_left_out[:, some], columns, problem.floor
         )
         book = ScoreBook(moments, problem.penalty, backward=backward)
         found = book.select(np.arange(len(some)), moments.exists)

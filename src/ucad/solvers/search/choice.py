@@ -138,7 +138,7 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     features = problem.variable_family.features(values)
     flat = features.reshape(data.n_samples, -1)
     everything = [np.arange(flat.shape[1])] * data.n_variables
-    moments = local_moments(flat, data.x, data.is_intervened, everything, problem.floor)
+    moments = local_moments(flat, data.x, data.is_left_out, everything, problem.floor)
     parents = _parents(functions, data.n_variables)
     rank = None
     if known.position is not None:
@@ -161,7 +161,7 @@ def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> l
     """
     data = problem.data
     values = np.stack([function.values(data.x) for function in functions], axis=1)
-    gains = explained_nats(values, data.x, data.is_intervened, problem.variable_family)
+    gains = explained_nats(values, data.x, data.is_left_out, problem.variable_family)
     parents = _parents(functions, data.n_variables)
     gains[~problem.admissible.children_for(parents)] = 0.0
     gains = np.maximum(gains - problem.penalty, 0.0)

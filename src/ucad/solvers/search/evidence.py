@@ -64,7 +64,7 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
     tests = RegimeTests(data, family)
     enough = BEYOND_NULL + 2 * float(np.log(data.n_variables))
     nats = np.zeros((data.n_variables, data.n_variables))
-    rest, free = tests.at_rest(data.x), ~data.is_intervened
+    rest, free = tests.at_rest(data.x), ~data.is_left_out
     for v in tests.targets:
         nats[v] = tests.nats(int(v), data.x, free, rest)
     np.fill_diagonal(nats, 0.0)
@@ -92,7 +92,7 @@ def _on_residuals(
     for j in np.flatnonzero(ancestors.any(axis=0)):
         usable = (ancestors[:, j] & others)[tests.targets]
         keys, group = np.unique(usable, axis=0, return_inverse=True)
-        free = ~data.is_intervened[:, j]
+        free = ~data.is_left_out[:, j]
         for number, known in enumerate(keys):
             if not known.any():
                 continue

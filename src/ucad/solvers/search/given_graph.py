@@ -46,7 +46,7 @@ def oracle_score(
     return FitResult(
         scm,
         fit_status(problem, model, None),
-        scm.nll(held_out.x, held_out.is_intervened),
+        scm.nll(held_out.x, held_out.is_left_out),
         ({"stage": "given graph", "score": model.score},),
         problem.budget.seconds,
     )
@@ -69,12 +69,12 @@ def model_of_graph(problem: Problem, Q: VariablesByFactors, R: VariablesByFactor
 def _read_off(
     problem: Problem, graph: FactorGraph, k: int, known: list[Function | None]
 ) -> Function:
-    x, is_intervened = problem.data.x, problem.data.is_intervened
+    x, is_left_out = problem.data.x, problem.data.is_left_out
     parents, children = np.flatnonzero(graph.Q[:, k]), np.flatnonzero(graph.R[:, k])
     if not len(parents) or not len(children):
         return EMPTY
     j = int(children[np.argmin(graph.R[children].sum(axis=1))])
-    regression = Regression(x[:, j], (~is_intervened[:, j]).astype(np.float64))
+    regression = Regression(x[:, j], (~is_left_out[:, j]).astype(np.float64))
     others = [f for at in np.flatnonzero(graph.R[j]) if (f := known[at]) is not None]
     if others:
         z = np.stack([f.values(x) for f in others], axis=1)

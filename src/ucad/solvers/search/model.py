@@ -148,7 +148,7 @@ def _fit_variable(
     effort: Effort,
     start: Function,
 ) -> tuple[Function, float]:
-    free = ~problem.data.is_intervened[:, j]
+    free = ~problem.data.is_left_out[:, j]
     regression = Regression(problem.data.x[:, j], free.astype(np.float64))
     fitted = problem.fitter(problem.variable_family, effort).fit(z, parents, regression, start)
     return fitted, float(np.mean((regression.target - fitted.values(z))[free] ** 2))
@@ -182,7 +182,7 @@ def unexplained(problem: Problem, model: Model) -> VariableSamples:
     """What the factors leave of every variable; 0 where it is clamped."""
     x, z = problem.data.x, model.state
     left = np.stack([x - g.values(z) for x, g in zip(x.T, model.variables, strict=True)]).T
-    return np.where(problem.data.is_intervened, 0.0, left)
+    return np.where(problem.data.is_left_out, 0.0, left)
 
 
 def pseudo_target(
@@ -205,7 +205,7 @@ def target_from_children(problem: Problem, model: Model, k: int) -> Regression:
     """What all its children say factor k should be."""
     data, z = problem.data, model.state
     children = np.flatnonzero(model.R[:, k])
-    free = ~data.is_intervened[:, children]
+    free = ~data.is_left_out[:, children]
     residual, slope = np.zeros(free.shape), np.zeros(free.shape)
     for at, j in enumerate(children):
         function = model.variables[j]
@@ -262,13 +262,13 @@ def _better_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Mo
     for j, function in zip(children, others, strict=True):
         variables[j] = function
         left = x[:, j] - function.values(changed.state)
-        errors[j] = np.mean(left[~problem.data.is_intervened[:, j]] ** 2)
+        errors[j] = np.mean(left[~problem.data.is_left_out[:, j]] ** 2)
     return scored(problem, replace(changed, variables=tuple(variables), errors=errors))
 
 
 def scored(problem: Problem, model: Model) -> Model:
     """The same model with the score of its errors and edges."""
-    counts = (~problem.data.is_intervened).sum(axis=0)
+    counts = (~problem.data.is_left_out).sum(axis=0)
     fit = -(counts / 2 * np.log(model.errors + problem.floor)).sum()
     functions = (*model.factors, *model.variables)
     price = sum(problem.penalty * len(f.parents) + len(f.weights) / 2 for f in functions)

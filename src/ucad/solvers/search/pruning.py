@@ -65,7 +65,7 @@ def _prune_variable(problem: Problem, model: Model, j: int, effort: Effort) -> M
     without = _made_by(problem, model, j, np.array([], dtype=np.int64), effort)
     if without.score > model.score and _allowed(problem, without):
         return without
-    free = (~problem.data.is_intervened[:, j]).astype(np.float64)
+    free = (~problem.data.is_left_out[:, j]).astype(np.float64)
     regression = Regression(problem.data.x[:, j], free)
     while len(model.variables[j].parents) > 1:
         price = permutation_price(model.state, model.variables[j], regression, problem.floor)
@@ -81,7 +81,7 @@ def _made_by(
     problem: Problem, model: Model, j: int, factors: Int[np.ndarray, " some"], effort: Effort
 ) -> Model:
     """The model with variable j as a function of these factors."""
-    free = ~problem.data.is_intervened[:, j]
+    free = ~problem.data.is_left_out[:, j]
     regression = Regression(problem.data.x[:, j], free.astype(np.float64))
     variables, errors = list(model.variables), model.errors.copy()
     fitter = problem.fitter(problem.variable_family, effort)

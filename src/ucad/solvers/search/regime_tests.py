@@ -205,7 +205,7 @@ class RegimeTests:
         """
         data, n = self.data, self.data.n_variables
         tested = np.zeros((n, n), dtype=bool)
-        free = (~data.is_intervened).astype(np.float32)
+        free = (~data.is_left_out).astype(np.float32)
         for v, regime in self.regimes.items():
             if regime.has_contrast:
                 expected, association = self._expected(v, regime)

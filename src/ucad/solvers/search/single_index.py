@@ -84,7 +84,7 @@ def fit_single_index(
         allowed: the variables that may be parents.
         fitter: of g.
     """
-    free = ~data.is_intervened[:, j]
+    free = ~data.is_left_out[:, j]
     regression = Regression(data.x[:, j], free.astype(np.float64))
     best = _fit(data, j, unit_variance(start, data.x), regression, fitter)
     for _ in range(MAX_GROWTH):

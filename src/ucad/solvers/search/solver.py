@@ -99,7 +99,7 @@ def _fitted(problem: Problem, aid: Help) -> FitResult:
         interrupted=run.interrupted,
         out_of_time=run.out_of_time,
     )
-    nll = scm.nll(aid.validation.x, aid.validation.is_intervened)
+    nll = scm.nll(aid.validation.x, aid.validation.is_left_out)
     return FitResult(scm, status, nll, tuple(run.trace), problem.budget.seconds - started)
 
 
@@ -111,5 +111,5 @@ def _expressed(problem: Problem, fit: FitResult, aid: Help) -> FitResult:
     except BudgetEndedError:
         return fit
     scm = as_scm(problem, model)
-    nll = scm.nll(aid.validation.x, aid.validation.is_intervened)
+    nll = scm.nll(aid.validation.x, aid.validation.is_left_out)
     return FitResult(scm, fit.status, nll)

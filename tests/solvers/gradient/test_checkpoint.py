@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from safetensors.torch import save_file
 
-from tests.solvers.gradient.conftest import start_of
-from ucad.solvers.gradient.run import Checkpoint, Run
-from ucad.solvers.gradient.training import train
+from tests.solvers.gradient.conftest import start_of, with_training
+from ucad.solvers.gradient.checkpoint import Checkpoint
+from ucad.solvers.gradient.training import Run, train
 
 
 @pytest.fixture
@@ -17,11 +17,10 @@ def path(tmp_path):
 
 
 def trained(learner, path, progress=None, **belongs_to):
-    settings = replace(learner.training, epochs=4)
-    grid = settings.grid(seed=0)
+    learner = replace(learner, config=with_training(learner.config, epochs=4))
+    grid = learner.config.training.grid(seed=0)
     start = start_of(learner, [one.seed for one in grid])
-    run = Run(0, progress, checkpoint=Checkpoint(path, belongs_to))
-    return train(learner.problem, learner.validation, start, grid, settings, run)
+    return train(learner, start, grid, Run(0, progress, Checkpoint(path, belongs_to)))
 
 
 def test_a_checkpoint_of_the_same_fit_is_resumed(learner, path):

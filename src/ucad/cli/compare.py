@@ -1,0 +1,75 @@
+"""`ucad compare`: what two runs have in common, beside what unrelated ones would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ucad.cli.options import Seed
+
+if TYPE_CHECKING:
+    from ucad.consensus.comparing import Comparison
+
+__all__ = ["compare"]
+
+
+def compare(
+    first: Path, second: Path, /, *, data: Path | None = None, seed: Seed = 0, json: bool = False
+) -> None:
+    """Say which factors and edges of two runs agree, beside what unrelated runs would give.
+
+    Factors are matched by their values on common samples: those stored with both runs, or those
+    given. The runs may be of other seeds, batches or data sets; variables are matched by name.
+
+    Parameters
+    ----------
+    first
+        A run folder.
+    second
+        Another one.
+    data
+        A data file to compare on, in the units of both runs.
+    seed
+        Of the chance levels.
+    json
+        Print JSON.
+    """
+    import ucad
+    from ucad.consensus.comparing import compare as compare_fitted
+
+    samples = None if data is None else ucad.read(data)
+    found = compare_fitted(ucad.load(first), ucad.load(second), samples, seed=seed)
+    if json:
+        print(found.to_json())
+    else:
+        _show(found, first, second)
+
+
+def _show(found: Comparison, first: Path, second: Path) -> None:
+    from rich.table import Table
+
+    from ucad.cli.output import show
+
+    factors = Table(title=f"Factors of {first} in {second}, on {found.n_samples:,} samples")
+    for heading in ("factor", "partner", "correlation", "unrelated as close"):
+        factors.add_column(heading, justify="left" if heading in ("factor", "partner") else "right")
+    for pair in found.factors:
+        r = "" if pair.second is None else f"{pair.correlation:.3f}"
+        chance = "" if pair.second is None else f"{pair.in_chance:.1%}"
+        factors.add_row(pair.first, pair.second or "none", r, chance)
+    edges = Table(title="Edges, factors put in correspondence")
+    for heading in ("graph", "first", "second", "in both", "reversed", "Jaccard", "chance (95 %)"):
+        edges.add_column(heading, justify="left" if heading == "graph" else "right")
+    for one in found.edges:
+        counts = (one.n_first, one.n_second, one.n_common, one.n_reversed)
+        chance = f"{one.chance:.2f} ({one.chance_high:.2f})"
+        edges.add_row(one.graph.value, *map(str, counts), f"{one.jaccard:.2f}", chance)
+    show(factors, edges)
+    if found.only_second:
+        print(f"Only in {second}: {', '.join(found.only_second)}")
+    if found.only_in_one:
+        print(f"{len(found.only_in_one)} variables are in one of the runs only.")
+    print(
+        f"Partners exceed a correlation of {found.level:.2f}; matched factors of unrelated models "
+        f"have {found.chance:.2f} on average.\n{found.verdict}"
+    )

@@ -1,0 +1,151 @@
+"""The cells of a table as numbers: headers, an index column, missing values, truth values."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ucad._types import VariableSamples
+from ucad.errors import FormatError, InvalidInputError
+
+__all__ = ["as_matrix", "as_numbers", "check_widths", "columns_of", "take_index"]
+
+_MISSING = {"", "na", "nan", "n/a", "#n/a", "null", "none", "."}
+"""How tables write a missing value, in lower case."""
+_TRUTH = {"true": "1", "false": "0"}
+_INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
+"""The names under which pandas writes the numbers of the rows; the first is R's, too."""
+_INDEX_WORDS = {"index", "id", "row", "rowid", "rownames", "cell", "cellid", "sample", "sampleid"}
+"""Names of a first column that, if it counts the rows, is their index."""
+_SHOWN = 5
+"""Names listed in a message: enough to recognise what they have in common."""
+
+_logger = logging.getLogger(__name__)
+
+
+def check_widths(path: Path, rows: list[list[str]]) -> None:
+    """Refuses lines with more or fewer fields than the header."""
+    wrong = [(at, len(row)) for at, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
+    if not wrong:
+        return
+    listed = "; ".join(f"Line {at} of '{path}' has {width} fields" for at, width in wrong[:_SHOWN])
+    more = f"; and {len(wrong) - _SHOWN} more such lines" if len(wrong) > _SHOWN else ""
+    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.")
+
+
+def columns_of(path: Path, rows: list[list[str]], header: list[str]) -> dict[str, Any]:
+    """The columns by name; one that is there twice with the same values is taken once.
+
+    Raises:
+        FormatError: a name stands for different columns, or a column but the first has none.
+    """
+    columns = list(zip(*rows[1:], strict=True))
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(header):
+        places.setdefault(name, []).append(at)
+    repeated = {name: at for name, at in places.items() if len(at) > 1 and name}
+    differ = {n: at for n, at in repeated.items() if len({columns[i] for i in at}) > 1}
+    if differ:
+        listed = [f"'{n}' (columns {_counted(at)})" for n, at in sorted(differ.items())]
+        raise FormatError(
+            f"'{path}' has two columns of the same name and different values: "
+            f"{', '.join(listed[:_SHOWN])}. Rename one of each."
+        )
+    unnamed = [at + 1 for at in places.get("", []) if at > 0]
+    if unnamed:
+        raise FormatError(f"Column {unnamed[0]} of '{path}' has no name in the header.")
+    if repeated:
+        told = ", ".join(f"'{name}'" for name in list(repeated)[:_SHOWN])
+        _logger.warning("%d column(s) are there twice and taken once: %s.", len(repeated), told)
+    return {name: columns[at[0]] for name, at in places.items()}
+
+
+def _counted(places: list[int]) -> str:
+    return " and ".join(str(at + 1) for at in places)
+
+
+def take_index(columns: dict[str, Any], wanted: set[str]) -> tuple[str, ...]:
+    """Takes out a column with the numbers or names of the rows, and says which.
+
+    That is one named as pandas and R name it, or the first column if it holds a different text in
+    every row, or counts the rows under a name such as `index`. Columns in `wanted` stay.
+    """
+    found = [name for name in _INDEX_NAMES if name in columns and name not in wanted]
+    first = next(iter(columns), None)
+    if first is not None and first not in (*found, *wanted) and _is_index(first, columns[first]):
+        found.append(first)
+    notes = []
+    for name in found:
+        del columns[name]
+        shown = f"'{name}'" if name else "without a name"
+        notes.append(f"The column {shown} is taken for the index of the rows and left out.")
+        _logger.warning("%s", notes[-1])
+    return tuple(notes)
+
+
+def _is_index(name: str, values: Sequence[Any] | np.ndarray) -> bool:
+    """Whether a column names the rows, or counts them."""
+    if len(values) < 3:  # two rows are counted by any two numbers
+        return False
+    texts = [str(value).strip() for value in values]
+    if not any(map(_is_numeric, texts)):
+        return len(set(texts)) == len(texts)
+    word = "".join(letter for letter in name.casefold() if letter.isalpha())
+    counted = ([str(start + i) for i in range(len(texts))] for start in (0, 1))
+    return word in _INDEX_WORDS and texts in list(counted)
+
+
+def _is_numeric(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return text.lower() in _MISSING or text.lower() in _TRUTH
+    return True
+
+
+def as_matrix(columns: dict[str, Any]) -> VariableSamples:
+    """The columns as numbers; every column that holds something else is named."""
+    parsed: list[np.ndarray] = []
+    wrong: list[str] = []
+    for name, values in columns.items():
+        try:
+            parsed.append(as_numbers(name, values))
+        except InvalidInputError as error:
+            wrong.append(str(error))
+    if wrong:
+        more = f" So do {len(wrong) - _SHOWN} more columns." if len(wrong) > _SHOWN else ""
+        raise InvalidInputError(
+            f"{' '.join(wrong[:_SHOWN])}{more} What is not a variable can be named as the target "
+            f"column, or ignored."
+        )
+    return np.stack(parsed, axis=1)
+
+
+def as_numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarray, " samples"]:
+    """The values of a column as float64, missing ones as NaN.
+
+    Raises:
+        InvalidInputError: with the first value that is no real number.
+    """
+    try:
+        array = np.asarray(values)
+        if array.ndim == 1 and array.dtype.kind in "fiubUO":
+            return array.astype(np.float64)
+    except (ValueError, TypeError, OverflowError):
+        pass
+    return np.array([_number(name, row, value) for row, value in enumerate(values)])
+
+
+def _number(name: str, row: int, value: Any) -> float:
+    text = "nan" if value is None else str(value).strip().lower()
+    try:
+        if not isinstance(value, complex | np.ndarray | list | dict):
+            return float("nan" if text in _MISSING else _TRUTH.get(text, text))
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidInputError(f"Column '{name}' must hold numbers. Row {row} is '{str(value)[:60]}'.")

@@ -1,0 +1,160 @@
+"""What is in a data set before any fitting: samples, variables, regimes, and what looks odd."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ucad.data.dataset import InterventionalData
+from ucad.data.duplicates import columns_by_variable, near_duplicates, variable_of_column
+from ucad.data.splits import OBSERVATIONAL
+from ucad.data.targets import CONTROL_WORDS, normal_form
+
+__all__ = ["DataSummary", "RegimeSummary", "summarise"]
+
+FEW_SAMPLES = 20
+"""A regime with fewer samples than this is named: its means have an error above a fifth of a
+standard deviation."""
+
+_SHOWN = 30
+"""Names listed in a message: enough to recognise what they have in common."""
+
+
+@dataclass(frozen=True)
+class RegimeSummary:
+    """One regime: what it is called, how many samples it has, what it clamps.
+
+    Attributes:
+        name: of the regime.
+        n_samples: in it.
+        targets: the variables it clamps.
+        is_control: whether nothing was done in it.
+        is_unmeasured: whether something was done to what is not among the variables.
+    """
+
+    name: str
+    n_samples: int
+    targets: tuple[str, ...]
+    is_control: bool
+    is_unmeasured: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSummary:
+    """What is in a data set; `print` it, or take `to_json()`.
+
+    Attributes:
+        n_samples: rows.
+        n_variables: columns that are variables.
+        regimes: the regimes present, controls first, then the largest first.
+        never_targeted: how many variables no regime clamps.
+        missing: how many values were filled in.
+        duplicates: groups of identical columns, which a fit makes one variable.
+        near_duplicates: pairs of nearly identical columns.
+        notes: what reading left out, changed or took for what.
+        warnings: what a user should look at.
+    """
+
+    n_samples: int
+    n_variables: int
+    regimes: tuple[RegimeSummary, ...]
+    never_targeted: int
+    missing: int
+    duplicates: tuple[tuple[str, ...], ...]
+    near_duplicates: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON holds it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_samples:,} samples × {self.n_variables:,} variables"]
+        lines += ["", f"{'regime':32} {'samples':>8}  acts on"]
+        for one in self.regimes[:_SHOWN]:
+            doing = "nothing (control)" if one.is_control else _listed(one.targets)
+            doing = "something that was not measured" if one.is_unmeasured else doing
+            lines.append(f"{_cut(one.name):32} {one.n_samples:>8,}  {doing}")
+        if len(self.regimes) > _SHOWN:
+            lines.append(f"… and {len(self.regimes) - _SHOWN} more regimes")
+        lines += ["", f"{self.never_targeted:,} variables are never acted on."]
+        if self.missing:
+            lines.append(f"{self.missing:,} values were missing and are filled in.")
+        lines += self.notes
+        lines += [f"! {warning}" for warning in self.warnings]
+        return "\n".join(lines)
+
+
+def summarise(data: InterventionalData) -> DataSummary:
+    """Looks at a data set as a fit will see it."""
+    numbers, counts = np.unique(data.regime, return_counts=True)
+    regimes = [
+        RegimeSummary(
+            data.regime_names[number],
+            int(count),
+            tuple(data.variable_names[j] for j in np.flatnonzero(data.targets[number])),
+            number == OBSERVATIONAL,
+            number != OBSERVATIONAL and not data.targets[number].any(),
+        )
+        for number, count in zip(numbers.tolist(), counts, strict=True)
+    ]
+    regimes.sort(key=lambda one: (not one.is_control, -one.n_samples))
+    groups = columns_by_variable(variable_of_column(data))
+    duplicates = tuple(
+        tuple(data.variable_names[j] for j in group) for group in groups if len(group) > 1
+    )
+    near = tuple(near_duplicates(data.x, data.variable_names))
+    return DataSummary(
+        n_samples=data.n_samples,
+        n_variables=data.n_variables,
+        regimes=tuple(regimes),
+        never_targeted=int(np.logical_not(data.is_intervened.any(axis=0)).sum()),
+        missing=0 if data.is_missing is None else int(data.is_missing.sum()),
+        duplicates=duplicates,
+        near_duplicates=near,
+        notes=data.notes,
+        warnings=tuple(_warnings(regimes, duplicates, near)),
+    )
+
+
+def _warnings(
+    regimes: Sequence[RegimeSummary],
+    duplicates: Sequence[tuple[str, ...]],
+    near: Sequence[tuple[str, str]],
+) -> list[str]:
+    found = []
+    if not any(one.is_control for one in regimes):
+        found.append("There are no controls: nothing shows how the variables behave by themselves.")
+    if all(one.is_control for one in regimes):
+        found.append("Nothing was acted on: directions can hardly be told from these data.")
+    unmeasured = [one.name for one in regimes if one.is_unmeasured]
+    if unmeasured:
+        found.append(f"{len(unmeasured)} target(s) are not measured: {_listed(unmeasured)}.")
+    likely = [name for name in unmeasured if normal_form(name) in CONTROL_WORDS]
+    if likely:
+        found.append(f"{_listed(likely)} may be the label of controls: name it with --control.")
+    small = [one.name for one in regimes if one.n_samples < FEW_SAMPLES]
+    if small:
+        found.append(
+            f"{len(small)} regime(s) have fewer than {FEW_SAMPLES} samples: {_listed(small)}."
+        )
+    if duplicates:
+        groups = [" = ".join(group) for group in duplicates]
+        found.append(f"Identical columns, which a fit makes one variable: {_listed(groups)}.")
+    if near:
+        pairs = [f"{a} ≈ {b}" for a, b in near]
+        found.append(f"Nearly identical columns, which a fit can hardly tell: {_listed(pairs)}.")
+    return found
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(_cut, names[:most])) + more
+
+
+def _cut(name: str, most: int = 32) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

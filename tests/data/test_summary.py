@@ -1,0 +1,56 @@
+import json
+
+import numpy as np
+import pytest
+
+import ucad
+from ucad.data import InterventionalData
+
+
+@pytest.fixture
+def screen(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["STAT1,JAK2,IRF1,GBP2,gene"]
+    for row in range(120):
+        label = ["control", "STAT1", "SMAD4", "JAK2;STAT1"][row % 4] if row else "IRF9"
+        lines.append(",".join([*(f"{value:.4f}" for value in rng.normal(size=3)), "0", label]))
+    path = tmp_path / "screen.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_regimes_controls_and_unmeasured_targets_are_told(screen):
+    read = ucad.read(screen, target="gene", control="control", drop_constant=True)
+    summary = read.summary()
+    assert (summary.n_samples, summary.n_variables) == (120, 3)
+    assert summary.regimes[0].is_control
+    by_name = {one.name: one for one in summary.regimes}
+    assert by_name["JAK2;STAT1"].targets == ("STAT1", "JAK2")
+    assert by_name["SMAD4"].is_unmeasured
+    assert not by_name["STAT1"].is_unmeasured
+    text = str(summary)
+    assert "The controls are 29 samples labelled 'control'." in text
+    assert "2 target(s) are not measured: SMAD4, IRF9" in text
+    assert "1 regime(s) have fewer than 20 samples: IRF9" in text
+    assert "1 variable(s) left out, as they never change: 'GBP2'." in text
+    assert json.loads(json.dumps(summary.to_json()))["n_variables"] == 3
+
+
+def test_a_forgotten_control_label_is_pointed_at(screen):
+    summary = ucad.read(screen, target="gene", drop_constant=True).summary()
+    assert any("There are no controls" in warning for warning in summary.warnings)
+    assert any("control may be the label" in warning for warning in summary.warnings)
+
+
+def test_a_sound_screen_gives_no_warning():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    data = InterventionalData.from_targets(x, ["", "X1", "X2"] * 20)
+    assert data.summary().warnings == ()
+
+
+def test_duplicates_and_observational_data_are_warned_of():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    data = InterventionalData.from_arrays(x[:, [0, 1, 2, 1]])
+    warnings = data.summary().warnings
+    assert any("Nothing was acted on" in warning for warning in warnings)
+    assert any("X2 = X4" in warning for warning in warnings)
