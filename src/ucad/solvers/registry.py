@@ -30,6 +30,7 @@ __all__ = [
     "SolveSettings",
     "Solver",
     "SolverEntry",
+    "one_thread",
     "solve",
     "solver_named",
 ]
@@ -213,7 +214,7 @@ def solve(
         )
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
-    with _one_thread():
+    with one_thread():
         if data.context is None:
             return fit(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit)
@@ -270,7 +271,7 @@ def _check_device(device: str, solver: str) -> None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
     before = torch.get_num_threads()
     with threadpool_limits(limits=1):
