@@ -16,6 +16,7 @@ MAX_FILE_LINES = 350
 """The guide asks for 60 to 300; some room is left for docstrings with examples."""
 
 LONGER_FILES = {
+    "cli/fit.py": "one command, half of it the help of its options",
     "data/dataset.py": "one class, most of it docstrings",
     "estimator.py": "one class under scikit-learn's contract, most of it docstrings",
     "scm/factor_scm.py": "one class, most of it docstrings",

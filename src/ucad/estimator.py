@@ -190,6 +190,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _about(data) | self.columns_.to_json(),
             _sample(data, settings.seed),
         )
+        data = replace(data, kinds=result.kinds)
         scm = result.scm.in_original_units(scaling)
         parts = (data, train, validation)
         data, train, validation = (at_average_context(scm, part) for part in parts)

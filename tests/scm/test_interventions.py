@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from ucad.errors import InvalidInputError
-from ucad.scm import IDENTITY, Abstraction, Kind, hard, parametric, soft
+from ucad.scm import IDENTITY, Abstraction, Kind, hard, knock_down, parametric, shift, soft
 from ucad.simulate import paper_problem
 
 
@@ -74,10 +74,33 @@ def test_misuse_is_refused(scm):
         scm.do({"X17": 0.0})
     with pytest.raises(InvalidInputError, match="no node 'X1'"):
         abstraction.high_level.do({"X1": 0.0})
-    with pytest.raises(InvalidInputError, match="Got a soft one"):
-        abstraction.intervention_map(soft({"X1": lambda p, u: u}))
     with pytest.raises(InvalidInputError, match="Only a hard intervention has values"):
         _ = soft({"X1": lambda p, u: u}).values
     image = abstraction.intervention_map({scm.graph.parents("Z1")[0]: 0.0})
     with pytest.raises(InvalidInputError, match="image of ω"):
         scm.do(image)
+
+
+def test_omega_of_shifts_and_knock_downs_commutes():
+    abstraction = Abstraction(paper_problem("e", "16-3", seed=1, n_samples=200).scm)
+    context = abstraction.scm.draw_context(40, 3) + 0.1
+    names = abstraction.scm.graph.variable_names
+    for intervention in (
+        shift(dict.fromkeys(names[:6], 0.7)),
+        knock_down(dict.fromkeys(names[4:12], 0.7), to=-1.0),
+        hard({names[0]: 1.0}).then(shift({names[0]: 0.5, names[9]: 2.0})),
+    ):
+        assert abstraction.gap(context, intervention) < 1e-10
+        image = abstraction.intervention_map(intervention)
+        assert image.precedes(image)
+
+
+def test_omega_keeps_the_order_of_soft_interventions():
+    abstraction = Abstraction(paper_problem("b", "16-3", seed=1, n_samples=200).scm)
+    first, second = shift({"X1": 1.0, "X2": 1.0}), knock_down({"X2": 0.5, "X3": 0.5})
+    context = abstraction.scm.draw_context(10, 3)
+    whole = abstraction.intervention_map(first.then(second))
+    parts = abstraction.intervention_map(first).then(abstraction.intervention_map(second))
+    torch.testing.assert_close(
+        abstraction.high_level.solve(context, whole), abstraction.high_level.solve(context, parts)
+    )

@@ -90,7 +90,9 @@ def certify(
     weights, adequacy = Weights(samples), Adequacy(samples)
     shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
     unseen = train if held_out is None else held_out
-    clamped, oriented = clamps(samples), directions(samples, data, account.open_directions)
+    soft = [n for r, n in enumerate(data.regime_names) if data.kind_of(r).may_listen]
+    clamped = clamps(samples, soft)
+    oriented = directions(samples, data, account.open_directions)
     found = (
         held_out_fit(samples),
         nothing_left(adequacy, weights, seed),

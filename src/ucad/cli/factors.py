@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["factors"]
 
 DONE, UNFINISHED = 0, 1
+"""Exit codes: whether all fits were done, or some were stopped or failed."""
 
 BAR = 24
 """Characters of the longest bar of the curve."""

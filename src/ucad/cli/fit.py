@@ -49,6 +49,7 @@ def fit(
     log_counts: bool | None = None,
     context: tuple[str, ...] | None = None,
     context_acts_on: str | None = None,
+    intervention: str | None = None,
     missing: Literal["error", "drop", "mean"] | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
@@ -113,6 +114,9 @@ def fit(
         or the depth; may be given several times. Texts become indicators.
     context_acts_on
         Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
+    intervention
+        What was done to targets: clamp, shift, soft, unknown, auto (the data are asked), or the
+        column (of the table, of obs) that says it for every sample.
     missing
         What is done about missing values: error refuses them, drop leaves out the samples that
         have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
@@ -287,6 +291,7 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
         context=settings.context,
+        intervention=settings.intervention,
         missing=settings.missing,
     )
     if settings.layers is None:

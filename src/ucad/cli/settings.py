@@ -59,6 +59,7 @@ class FitSettings:
         log_counts: turn counts into log(1 + 10⁴ count / total).
         context: columns that are no variables and act on them, such as a batch.
         context_acts_on: auto, mechanisms or readings.
+        intervention: what was done to targets: auto, clamp, shift, soft, unknown, or a column.
         missing: error, drop or mean: what is done about missing values.
     """
 
@@ -83,6 +84,7 @@ class FitSettings:
     log_counts: bool = False
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
+    intervention: str = ""
     missing: str = "error"
 
     def __post_init__(self) -> None:

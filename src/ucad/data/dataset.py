@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
 from ucad.data import checks
 from ucad.data.context import Context
+from ucad.data.kinds import RegimeKind, kinds_of_regimes
 from ucad.data.moments import MaskedMoments
 from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
 from ucad.data.targets import (
@@ -78,6 +79,7 @@ class InterventionalData:
         is_part: made from a larger data set. A part may hold constant columns, and variables
             that are clamped in all of its samples.
         context: what else is known of every sample, such as its batch; never abstracted.
+        kinds: what each regime does to its targets, as told; `auto` for all if empty.
         is_missing: True where a value was not measured and is filled in; None if nowhere.
         notes: what was left out or changed in reading, one sentence each.
     """
@@ -91,6 +93,7 @@ class InterventionalData:
     scaling: Scaling | None = None
     is_part: bool = False
     context: Context | None = None
+    kinds: tuple[RegimeKind, ...] = ()
     is_missing: WhichIntervened | None = None
     notes: tuple[str, ...] = ()
 
@@ -117,6 +120,10 @@ class InterventionalData:
         for name in ("x", "is_intervened", "regime", "layer_of", "is_missing"):
             object.__setattr__(self, name, _read_only(getattr(self, name)))
         checks.check_regime_names(self.regime, self.regime_names)
+        if len(self.kinds) not in (0, self.n_regimes):
+            raise InvalidInputError(
+                f"There must be one kind per regime, {self.n_regimes}. Got {len(self.kinds)}."
+            )
         if self.context is not None and len(self.context) != len(self.x):
             raise InvalidInputError(
                 f"The context must have one row per sample, {len(self.x)}. "
@@ -268,6 +275,8 @@ class InterventionalData:
             digest.update(f"{array.shape}{array.dtype}".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((self.variable_names, self.regime_names)).encode())
+        if any(kind is not RegimeKind.AUTO for kind in self.kinds):
+            digest.update(repr([str(kind) for kind in self.kinds]).encode())
         if self.context is not None:
             digest.update(repr(self.context.names).encode())
             digest.update(np.ascontiguousarray(self.context.values).tobytes())
@@ -277,6 +286,27 @@ class InterventionalData:
         """Returns the data with covariates of the samples, by name; texts become indicators."""
         known = context if isinstance(context, Context) else Context.from_columns(context)
         return replace(self, context=known)
+
+    def with_kinds(self, told: str | Mapping[str, str]) -> InterventionalData:
+        """Returns the data with what was done to targets: one kind, or one per regime by name."""
+        return replace(self, kinds=kinds_of_regimes(told, self.regime_names))
+
+    def kind_of(self, regime: int) -> RegimeKind:
+        """What a regime does to its targets."""
+        if regime != OBSERVATIONAL and not self.targets[regime].any():
+            return RegimeKind.UNMEASURED
+        return self.kinds[regime] if self.kinds else RegimeKind.AUTO
+
+    @cached_property
+    def may_listen(self) -> Bool[np.ndarray, "samples variables"]:
+        """Where a variable is acted on and may still go with its parents, as far as was told."""
+        soft = np.array([self.kind_of(r).may_listen for r in range(self.n_regimes)], dtype=bool)
+        return self.is_intervened & soft[self.regime][:, None]
+
+    @property
+    def is_set(self) -> Bool[np.ndarray, "samples variables"]:
+        """Where a variable is acted on and set from outside, unless told otherwise."""
+        return np.asarray(self.is_intervened & ~self.may_listen)
 
     @property
     def covariates(self) -> Float[np.ndarray, "samples covariates"] | None:

@@ -26,7 +26,9 @@ from ucad.scm.interventions import (
     Kind,
     Transform,
     hard,
+    knock_down,
     parametric,
+    shift,
     soft,
 )
 from ucad.scm.mechanisms import Bijection, Reparametrised
@@ -64,8 +66,10 @@ __all__ = [
     "family_named",
     "family_of",
     "hard",
+    "knock_down",
     "load_scm",
     "parametric",
     "save_scm",
+    "shift",
     "soft",
 ]

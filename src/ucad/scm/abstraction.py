@@ -21,11 +21,13 @@ from ucad.scm.factor_scm import FactorSCM, Matrix, Seed
 from ucad.scm.interventions import (
     IDENTITY,
     Clamp,
+    Constant,
+    Function,
+    Inside,
     Intervention,
     InterventionLike,
-    Kind,
     MechanismFunction,
-    Value,
+    Transform,
     as_intervention,
     hard,
     replaced,
@@ -126,7 +128,7 @@ class CollapsedModel(ABC):
 
     @abstractmethod
     def _collapsed(
-        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Value]
+        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Inside]
     ) -> Tensor:
         """The collapsed mechanisms of some nodes, with the variables of `inside` held constant."""
 
@@ -149,7 +151,7 @@ class LowLevelModel(CollapsedModel):
         return u[:, node]
 
     def _collapsed(
-        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Value]
+        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Inside]
     ) -> Tensor:
         if inside:
             raise InvalidInputError("An image of ω applies to the high-level model.")
@@ -175,11 +177,16 @@ class HighLevelModel(CollapsedModel):
         return u.new_zeros(len(u))
 
     def _collapsed(
-        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Value]
+        self, values: Tensor, u: Tensor, nodes: np.ndarray, inside: Mapping[str, Inside]
     ) -> Tensor:
         x = self.scm.variable_mechanism(values) + u
         for name, value in inside.items():
-            x[:, self.scm.graph.variable_index(name)] = torch.as_tensor(value).to(x)
+            j = self.scm.graph.variable_index(name)
+            if isinstance(value, Function | Transform):
+                new = replaced(value, self.scm.variable_function(name))
+                x[:, j] = new(values[:, np.flatnonzero(self.scm.graph.R[j])], u[:, j])
+            else:
+                x[:, j] = torch.as_tensor(value).to(x)
         return self.scm.factor_mechanism(x, torch.from_numpy(nodes))
 
 
@@ -227,24 +234,28 @@ class Abstraction:
         return self.scm.state_map(x)
 
     def intervention_map(self, intervention: InterventionLike) -> Intervention:
-        """ω: what a hard intervention on variables is at the level of the factors.
+        """ω: what an intervention on variables is at the level of the factors.
 
         Its support is ⋃_{X ∈ I_L} Ch_X; for each Z of it the mechanistic support
-        K_Z = I_L ∩ Pa_Z holds the variables whose F_X inside F^H_Z becomes the constant C_X.
+        K_Z = I_L ∩ Pa_Z holds the variables whose F_X inside F^H_Z is replaced: by the constant
+        C_X for a hard intervention, by F̃_X or I_X⟨F_X⟩ for a soft or parametric one, so that
+
+        F^H_Z(z, u) = F_Z({F̃_X(z_{Pa_X}, u_X)}_{X ∈ K_Z}, {F_X(z_{Pa_X}, u_X)}_{X ∈ Pa_Z ∖ K_Z}).
+
+        A soft one does not cut X from its parents: B stays as it is.
 
         Raises:
-            InvalidInputError: the intervention is not hard, or names an unknown variable.
+            InvalidInputError: it acts on factors already, or names an unknown variable.
         """
         intervention = as_intervention(intervention)
-        if intervention.kind is not Kind.HARD:
-            raise InvalidInputError(
-                f"ω is defined for hard interventions. Got a {intervention.kind.name.lower()} one."
-            )
-        clamps: dict[str, dict[str, Value]] = {}
-        for variable, value in intervention.values.items():
+        clamps: dict[str, dict[str, Inside]] = {}
+        for variable, replacement in intervention.replacements.items():
             self.scm.graph.variable_index(variable)
+            if isinstance(replacement, Clamp):
+                raise InvalidInputError("An image of ω acts on factors already.")
+            inner = replacement.value if isinstance(replacement, Constant) else replacement
             for factor in self.scm.graph.children(variable):
-                clamps.setdefault(factor, {})[variable] = value
+                clamps.setdefault(factor, {})[variable] = inner
         return Intervention({factor: Clamp(values) for factor, values in clamps.items()})
 
     def gap(self, context: Matrix, intervention: InterventionLike) -> float:

@@ -26,8 +26,10 @@ __all__ = [
     "Value",
     "as_intervention",
     "hard",
+    "knock_down",
     "parametric",
     "replaced",
+    "shift",
     "soft",
 ]
 
@@ -84,15 +86,20 @@ class Transform:
         return self == other
 
 
+Inside: TypeAlias = Value | Function | Transform
+"""What takes the place of one F_X inside a collapsed mechanism."""
+
+
 @dataclass(frozen=True, eq=False)
 class Clamp:
-    """Replaces some F_X *inside* the collapsed mechanism F^H_Z by constants: what ω produces.
+    """Replaces some F_X *inside* the collapsed mechanism F^H_Z: what ω produces.
 
     Attributes:
-        values: C_X for every variable X of the mechanistic support K_Z ⊆ Pa_Z.
+        values: for every variable X of the mechanistic support K_Z ⊆ Pa_Z the constant C_X, or
+            what a soft or parametric intervention makes of F_X.
     """
 
-    values: Mapping[str, Value]
+    values: Mapping[str, Inside]
     kind = Kind.PARAMETRIC
 
     def agrees_with(self, other: object) -> bool:
@@ -157,7 +164,7 @@ class Intervention:
         for name, replacement in later.replacements.items():
             before = merged.get(name)
             if isinstance(before, Clamp) and isinstance(replacement, Clamp):
-                merged[name] = Clamp({**before.values, **replacement.values})
+                merged[name] = Clamp(_both_inside(before.values, replacement.values))
             elif before is not None and isinstance(replacement, Transform):
                 merged[name] = _transformed(before, replacement)
             else:
@@ -208,7 +215,46 @@ def as_intervention(intervention: InterventionLike) -> Intervention:
     return intervention if isinstance(intervention, Intervention) else hard(intervention)
 
 
-def _same(left: Value, right: Value) -> bool:
+@dataclass(frozen=True)
+class ScaledAndShifted:
+    """The transformation F_V ↦ keep · F_V + add."""
+
+    keep: float = 1.0
+    add: float = 0.0
+
+    def __call__(self, mechanism: MechanismFunction) -> MechanismFunction:
+        """The mechanism, scaled and shifted."""
+        return lambda parents, context: self.keep * mechanism(parents, context) + self.add
+
+
+def shift(amounts: Mapping[str, float]) -> Intervention:
+    """Adds a constant to nodes, which still listen: F_V ↦ F_V + c."""
+    return parametric({name: ScaledAndShifted(add=amount) for name, amount in amounts.items()})
+
+
+def knock_down(shares: Mapping[str, float], to: float = 0.0) -> Intervention:
+    """Moves nodes a share of the way to a value: F_V ↦ (1 − share) · F_V + share · to."""
+    return parametric(
+        {name: ScaledAndShifted(1 - share, share * to) for name, share in shares.items()}
+    )
+
+
+def _both_inside(before: Mapping[str, Inside], later: Mapping[str, Inside]) -> dict[str, Inside]:
+    """The later one prevails; a transformation is applied to what was there."""
+    both = {**before, **later}
+    for name in before.keys() & later.keys():
+        old, new = before[name], later[name]
+        if isinstance(new, Transform):
+            first = old if isinstance(old, Function | Transform) else Constant(old)
+            made = _transformed(first, new)
+            assert isinstance(made, Transform), "a transformation of a transformation is one"
+            both[name] = made
+    return both
+
+
+def _same(left: Inside, right: Inside) -> bool:
+    if isinstance(left, Function | Transform) or isinstance(right, Function | Transform):
+        return left == right
     return torch.equal(torch.as_tensor(left), torch.as_tensor(right))
 
 

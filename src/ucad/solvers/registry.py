@@ -19,6 +19,7 @@ from ucad.errors import InvalidInputError, did_you_mean
 from ucad.scm.families import FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import check_choice, fit_in_context
+from ucad.solvers.kinds import fit_by_kind
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
@@ -214,10 +215,13 @@ def solve(
         )
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
+    def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        return fit_by_kind(train, held_out, fit)
+
     with one_thread():
         if data.context is None:
-            return fit(data, validation)
-        return fit_in_context(data, validation, settings.context_acts_on, fit)
+            return fit_any(data, validation)
+        return fit_in_context(data, validation, settings.context_acts_on, fit_any)
 
 
 def families_asked_for(

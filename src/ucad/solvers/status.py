@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError, did_you_mean
 from ucad.scm import FactorSCM
 
@@ -110,6 +111,7 @@ class FitResult:
         validation_nll: negative log-likelihood per sample and variable on the validation data.
         history: one row of figures per report of progress.
         seconds: wall-clock time of the fit.
+        kinds: what each regime did to its targets, as told or as found; empty if not asked.
     """
 
     scm: FactorSCM
@@ -117,3 +119,4 @@ class FitResult:
     validation_nll: float
     history: tuple[dict[str, float | int | str], ...] = ()
     seconds: float = 0.0
+    kinds: tuple[RegimeKind, ...] = ()

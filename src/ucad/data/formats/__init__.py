@@ -40,7 +40,7 @@ _WRITERS: dict[str, Callable[[InterventionalData, Path], None]] = {
 }
 _TABLE = {
     *("target", "control", "indicators", "ignore"),
-    *("drop_constant", "min_mean", "missing", "context"),
+    *("drop_constant", "min_mean", "missing", "context", "intervention"),
 }
 _APPLIES: dict[str, set[str]] = {
     ".csv": _TABLE,
@@ -48,7 +48,7 @@ _APPLIES: dict[str, set[str]] = {
     ".txt": _TABLE,
     ".parquet": _TABLE,
     ".h5ad": _TABLE - {"indicators", "ignore"} | {"log_counts"},
-    ".npz": {"drop_constant", "min_mean", "missing", "context"},
+    ".npz": {"drop_constant", "min_mean", "missing", "context", "intervention"},
     "": {"drop_constant", "min_mean", "missing"},
 }
 """Which options say something about which kind of file."""
@@ -65,6 +65,7 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
     min_mean: float | None = None,
     log_counts: bool = False,
     context: Sequence[str] = (),
+    intervention: str = "",
     missing: str = "error",
 ) -> InterventionalData:
     """Reads a data set; the ending of the name says how, a folder is DCDI's.
@@ -83,6 +84,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
         context: columns (of a table, of `obs`) that say something of a sample and are no
             variables, such as its batch; texts become indicators.
+        intervention: what was done to targets: `clamp`, `shift`, `soft`, `unknown`, or the column
+            that says it for every sample; by default the data are asked when a model is fitted.
         missing: what is done about missing values: `error` refuses them, `drop` leaves out the
             samples that have one, `mean` fills in the mean of the variable in the same regime and
             leaves the entry out of the likelihood.
@@ -101,6 +104,7 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         min_mean=min_mean,
         log_counts=log_counts,
         context=tuple(context),
+        intervention=intervention,
         missing=missing,
     )
     if not path.exists():

@@ -14,10 +14,11 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
+    beside_variables,
     columns_to_keep,
-    in_context,
     parsed_as,
     require_column,
+    side_columns,
     side_information,
     with_side_information,
 )
@@ -55,9 +56,9 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
-    for name in options.context:
+    for name in side_columns(options):
         require_column(name, columns, "context in 'obs'")
-    known = {name: table.obs[name].to_numpy() for name in options.context}
+    known = {name: table.obs[name].to_numpy() for name in side_columns(options)}
     keep, notes = columns_to_keep(x, names, options)
     kept = [names[column] for column in keep]
     labels = ["" if label != label else str(label) for label in table.obs[target]]
@@ -70,7 +71,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
         control=options.control,
     )
     data = filled.marked(data, *notes, *control_notes(labels, options.control))
-    return in_context(data, known, filled.rows)
+    return beside_variables(data, options, known, filled.rows)
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:

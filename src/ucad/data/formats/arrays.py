@@ -11,10 +11,11 @@ from ucad.data.checks import as_layers, check_matrix, check_names, check_shapes
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     ReadOptions,
+    beside_variables,
     columns_to_keep,
-    in_context,
     parsed_as,
     require_column,
+    side_columns,
     side_information,
     with_side_information,
 )
@@ -51,10 +52,10 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
         variable_names=kept,
         layer_of=None if layers is None else layers[keep],
     )
-    for name in options.context:
+    for name in side_columns(options):
         require_column(name, list(arrays), "context")
-    known = {name: arrays[name] for name in options.context}
-    return in_context(filled.marked(data, *notes), known, filled.rows)
+    known = {name: arrays[name] for name in side_columns(options)}
+    return beside_variables(filled.marked(data, *notes), options, known, filled.rows)
 
 
 def write_npz(data: InterventionalData, path: Path) -> None:

@@ -25,6 +25,7 @@ from ucad.data.checks import (
 )
 from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData, Scaling
+from ucad.data.kinds import KINDS, RegimeKind, kinds_by_sample
 from ucad.data.missing import POLICIES, check_policy
 from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
 from ucad.schema import Optional, check_shape
@@ -32,12 +33,13 @@ from ucad.schema import Optional, check_shape
 __all__ = [
     "Kept",
     "ReadOptions",
+    "beside_variables",
     "check_writable",
     "columns_to_keep",
-    "in_context",
     "is_side_information",
     "parsed_as",
     "require_column",
+    "side_columns",
     "side_information",
     "with_side_information",
 ]
@@ -64,6 +66,7 @@ class ReadOptions:
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
         context: columns that say something of a sample and are no variables, such as its batch.
+        intervention: what was done to targets, one of `KINDS`, or the column that says it.
         missing: what is done about missing values, one of `POLICIES`.
     """
 
@@ -75,6 +78,7 @@ class ReadOptions:
     min_mean: float | None = None
     log_counts: bool = False
     context: Sequence[str] = ()
+    intervention: str = ""
     missing: str = POLICIES[0]
 
     def __post_init__(self) -> None:
@@ -163,6 +167,7 @@ _SIDE = {
     "missing": Optional([[int]]),
     "notes": Optional([str]),
     "context": Optional(({"names": [str], "values": [[float]]}, NoneType)),
+    "kinds": Optional([str]),
 }
 """Files of earlier versions lack the optional ones."""
 
@@ -177,6 +182,7 @@ def side_information(data: InterventionalData) -> dict[str, Any]:
         "variable_names": data.variable_names,
         "dtype": str(data.x.dtype),
         "fingerprint": data.fingerprint,
+        "kinds": [str(kind) for kind in data.kinds],
         "context": None
         if data.context is None
         else {"names": data.context.names, "values": data.context.values.tolist()},
@@ -220,6 +226,7 @@ def with_side_information(
         scaling=None if scaling is None else _scaling(scaling, x.shape[1]),
         is_part=side["is_part"],
         context=_context(side.get("context")),
+        kinds=_kinds(side.get("kinds", ())),
         is_missing=_flags_at(side.get("missing", []), x.shape),
         notes=tuple(side.get("notes", ())),
     )
@@ -228,15 +235,32 @@ def with_side_information(
     return data
 
 
-def in_context(
-    data: InterventionalData, columns: Mapping[str, Any], rows: Sequence[int] | np.ndarray
+def side_columns(options: ReadOptions) -> tuple[str, ...]:
+    """The columns that are no variables: of the context, and of kinds of interventions."""
+    by_column = options.intervention not in ("", *KINDS)
+    return (*options.context, *((options.intervention,) if by_column else ()))
+
+
+def beside_variables(
+    data: InterventionalData,
+    options: ReadOptions,
+    columns: Mapping[str, Any],
+    rows: Sequence[int] | np.ndarray,
 ) -> InterventionalData:
-    """The data with the context of the samples that were kept, if columns were named for it."""
-    if not columns:
-        return data
-    return data.with_context(
-        {name: [values[row] for row in rows] for name, values in columns.items()}
-    )
+    """The data with the context of the samples that were kept, and what was done to targets."""
+    kept = {name: [values[row] for row in rows] for name, values in columns.items()}
+    if options.context:
+        data = data.with_context({name: kept[name] for name in options.context})
+    if options.intervention in kept:
+        labels = kept[options.intervention]
+        return data.with_kinds(kinds_by_sample(labels, data.regime, data.regime_names))
+    return data.with_kinds(options.intervention) if options.intervention else data
+
+
+def _kinds(stored: Sequence[str]) -> tuple[RegimeKind, ...]:
+    if any(kind not in list(RegimeKind) for kind in stored):
+        raise FormatError("The data set's side information is damaged: a kind is not known.")
+    return tuple(RegimeKind(kind) for kind in stored)
 
 
 def _context(stored: Mapping[str, Any] | None) -> Context | None:

@@ -25,11 +25,12 @@ from ucad.data.formats.options import (
     REGIME_COLUMN,
     TARGET_COLUMN,
     ReadOptions,
+    beside_variables,
     columns_to_keep,
-    in_context,
     is_side_information,
     parsed_as,
     require_column,
+    side_columns,
     side_information,
     with_side_information,
 )
@@ -119,7 +120,7 @@ def from_columns(
     names = list(columns)
     regime = columns.pop(extra[REGIME_COLUMN], None) if side is not None else None
     wanted = {options.target or TARGET_COLUMN, *options.indicators, *options.ignore}
-    wanted |= set(options.context)
+    wanted |= set(side_columns(options))
     notes = () if side is not None else take_index(columns, wanted)
     flags = _take_indicators(columns, options)
     context = _take_context(columns, options)
@@ -141,12 +142,13 @@ def from_columns(
     labels = [labels[row] for row in filled.rows]
     if flags:
         data = _by_condition(filled.x, kept, labels, options)
-        return in_context(filled.marked(data, *notes, *dropped), context, filled.rows)
+        data = filled.marked(data, *notes, *dropped)
+        return beside_variables(data, options, context, filled.rows)
     data = InterventionalData.from_targets(
         filled.x, labels, variable_names=kept, control=options.control
     )
     data = filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
-    return in_context(data, context, filled.rows)
+    return beside_variables(data, options, context, filled.rows)
 
 
 def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str]:
@@ -167,9 +169,9 @@ def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str
 
 def _take_context(columns: dict[str, Any], options: ReadOptions) -> dict[str, Any]:
     """Takes the columns of the context out of the table."""
-    for name in options.context:
+    for name in side_columns(options):
         require_column(name, list(columns), "context")
-    return {name: columns.pop(name) for name in options.context}
+    return {name: columns.pop(name) for name in side_columns(options)}
 
 
 def _take_indicators(columns: dict[str, Any], options: ReadOptions) -> dict[str, np.ndarray]:

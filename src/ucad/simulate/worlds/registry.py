@@ -115,6 +115,14 @@ _NOISE_AND_MECHANISMS: dict[str, World] = {
     ),
     "skewed": World(Planted(noise="skewed"), "Noise is exponential: never far below its mean."),
     "uniform": World(Planted(noise="uniform"), "Noise is bounded."),
+    "shift": World(
+        Planted(action="shift"),
+        "Targets are shifted, one to three at a time; they still follow their parents.",
+    ),
+    "knockdown": World(
+        Planted(action="knockdown"),
+        "Targets are knocked down, one to three at a time; they still follow their parents.",
+    ),
     "uneven-noise": World(
         Planted(emission="uneven"), "The spread of the noise depends on the signal."
     ),

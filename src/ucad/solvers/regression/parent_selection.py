@@ -95,9 +95,9 @@ def causal_odds(
     average; if it is not, what f makes of x_i is all in r, and ρ is 0. The variance of ρ is
     4 σ² / Σ m². Parents that are seldom clamped, or clamped at one value, get 0.
     """
-    odds = np.zeros(len(function.parents))
+    odds, is_set = np.zeros(len(function.parents)), data.is_set
     for at, i in enumerate(function.parents):
-        rows = np.flatnonzero(data.is_intervened[:, i] & (regression.weights > 0))
+        rows = np.flatnonzero(is_set[:, i] & (regression.weights > 0))
         if len(rows) < MIN_ROWS:
             continue
         here, w = data.x[rows], regression.weights[rows] / regression.weights[rows].mean()

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
+from ucad.data.kinds import RegimeKind
 from ucad.scm.families import Family
 
 __all__ = ["POWER", "Regime", "RegimeTests", "Sums", "slope_nats"]
@@ -101,13 +102,15 @@ class RegimeTests:
 
         If v causes j linearly, x_j in the regime of v lies on a line through the reference mean of
         both, x_j − x̄_j = β (x_v − x̄_v). If both only have a cause in common, the line goes through
-        the regime's own mean of x_v. Where the regime has moved x_v, the two can be told apart.
+        the regime's own mean of x_v. Where the regime has moved x_v, the two can be told apart. A
+        kind of intervention that was told is believed.
         """
-        listens = np.zeros(self.data.n_variables, dtype=bool)
+        listens: Bool[np.ndarray, " variables"] = np.array(self.data.may_listen.any(axis=0))
         enough = PREFERRED + np.log(self.data.n_variables)
         rest = self.at_rest(self.data.x)
         for v, regime in self.regimes.items():
-            if not regime.has_contrast or regime.is_constant:
+            told = listens[v] or self.is_told_clamp[v]
+            if told or not regime.has_contrast or regime.is_constant:
                 continue
             x_v, here = self.data.x[regime.alone, v], self.data.x[regime.alone]
             around = rest if regime.reference is self.untouched else self._rest(regime, self.data.x)
@@ -116,6 +119,14 @@ class RegimeTests:
             against[v] = 0.0
             listens[v] = bool((against > enough).any())
         return listens
+
+    @cached_property
+    def is_told_clamp(self) -> Bool[np.ndarray, " variables"]:
+        """Variables that were clamped wherever they were acted on, as the user says."""
+        data = self.data
+        clamps = [data.kind_of(r) is RegimeKind.CLAMP for r in range(data.n_regimes)]
+        other = data.targets & ~np.array(clamps, dtype=bool)[:, None]
+        return np.asarray(data.targets.any(axis=0) & ~other.any(axis=0))
 
     def at_rest(self, effect: Float[np.ndarray, "samples columns"]) -> Sums:
         """Count, sums and sums of squares of some columns where nothing is acted on."""

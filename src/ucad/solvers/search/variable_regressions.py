@@ -156,7 +156,7 @@ class VariableRegressions:
         if self.problem.has_linear_factors:
             return
         gains = interventional_gains(
-            self.data.x, fitted, regression, self.data.is_intervened, self.fitter.family
+            self.data.x, fitted, regression, self.data.is_set, self.fitter.family
         )
         gains[~self.problem.admissible.may_precede[:, j]] = 0.0
         best = int(np.argmax(gains))

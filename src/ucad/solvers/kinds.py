@@ -1,0 +1,88 @@
+"""What was really done to targets: fits that believe in clamps, and what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Bool
+
+from ucad.claims.clamps import listening_regimes
+from ucad.claims.samples import TestSamples
+from ucad.data import InterventionalData
+from ucad.data.kinds import RegimeKind
+from ucad.scm import FactorSCM
+from ucad.solvers.status import FitResult
+
+__all__ = ["fit_by_kind"]
+
+Fit = Callable[[InterventionalData, InterventionalData], FitResult]
+"""Fits samples; the second part is for validation."""
+
+
+def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: Fit) -> FitResult:
+    """Fits, and where kinds of interventions are not told asks the model what they were.
+
+    Clamps are believed first: they tell most. If in some regime a target still goes with what its
+    factors predict, the data are fitted again with nothing believed of the regimes that were not
+    told; the better model then says in which of them targets listen, and if it is not all, a
+    third fit believes in the others. The fit with the highest held-out likelihood is kept.
+    """
+    first = fit(data, validation)
+    untold = _untold(data)
+    if not untold.any() or not _listening(first.scm, data)[untold].any():
+        return _noted(first, data)
+    doubtful = _with(data, untold, RegimeKind.UNKNOWN)
+    trials = [(data, first), (doubtful, fit(doubtful, validation))]
+    best = max(trials, key=lambda trial: _held_out(trial[1], validation))
+    soft = untold & _listening(best[1].scm, data)
+    found = _with(data, soft, RegimeKind.SOFT)
+    if soft.any() and not soft[untold].all():
+        trials.append((found, fit(found, validation)))
+        best = max(trials, key=lambda trial: _held_out(trial[1], validation))
+    return _noted(best[1], found)
+
+
+def _untold(data: InterventionalData) -> Bool[np.ndarray, " regimes"]:
+    """The regimes with measured targets whose kind is not told."""
+    kinds = [data.kind_of(regime) for regime in range(data.n_regimes)]
+    auto = np.array([kind is RegimeKind.AUTO for kind in kinds], dtype=bool)
+    return np.asarray(auto & data.targets.any(axis=1))
+
+
+def _with(
+    data: InterventionalData, which: Bool[np.ndarray, " regimes"], kind: RegimeKind
+) -> InterventionalData:
+    old = data.kinds or (RegimeKind.AUTO,) * data.n_regimes
+    kinds = tuple(kind if chosen else one for chosen, one in zip(which, old, strict=True))
+    return replace(data, kinds=kinds)
+
+
+def _listening(scm: FactorSCM, data: InterventionalData) -> Bool[np.ndarray, " regimes"]:
+    """The regimes in which some target still goes with what its factors predict."""
+    names = listening_regimes(TestSamples.of(scm, data.complete, None, 0))
+    return np.isin(data.regime_names, list(names))
+
+
+def _held_out(result: FitResult, validation: InterventionalData) -> float:
+    return -result.scm.nll(validation.x, validation.is_left_out)
+
+
+def _noted(result: FitResult, data: InterventionalData) -> FitResult:
+    """The result with the kinds that it rests on, and a sentence if some are no clamps."""
+    result = replace(result, kinds=data.kinds)
+    soft = [
+        name
+        for regime, name in enumerate(data.regime_names)
+        if data.kind_of(regime).may_listen and data.targets[regime].any()
+    ]
+    if not soft:
+        return result
+    shown = ", ".join(soft[:5]) + (f" and {len(soft) - 5} more" if len(soft) > 5 else "")
+    note = (
+        f"{len(soft)} of {int(data.targets.any(axis=1).sum())} regimes are no clamps ({shown}): "
+        "their targets may still listen to their parents, and nothing is concluded from them that "
+        "this forbids."
+    )
+    return replace(result, status=replace(result.status, notes=(*result.status.notes, note)))
