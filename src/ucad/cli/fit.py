@@ -25,6 +25,9 @@ __all__ = ["estimator_for", "fit", "fit_model", "read_data", "settings_given"]
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
 
+_LAYER_DIGITS = 9
+"""Of the number of a layer: what is longer is no layer, and would not fit the type."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -38,6 +41,8 @@ def fit(
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
     budget: float | None = None,
+    measurement: str | None = None,
+    measurement_noise: float | None = None,
     layers: str | None = None,
     prior: str | None = None,
     target: str | None = None,
@@ -89,6 +94,11 @@ def fit(
         How variables are made of factors: the same.
     budget
         The seconds a fit may take; the best model found until then is kept (exit code 1).
+    measurement
+        How variables were read: none (without noise), gaussian (see --measurement-noise), counts
+        (whole numbers, or log(1 + count / depth)) or auto (counts where the values are).
+    measurement_noise
+        The standard deviation of a gaussian reading, in the units of the file.
     layers
         A csv file with one line per variable, name,layer: causes lie in earlier layers than
         effects.
@@ -238,6 +248,8 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
         standardise=settings.standardise,
         validation_share=settings.validation_share,
         max_seconds=settings.budget,
+        measurement=settings.measurement,
+        measurement_noise=settings.measurement_noise,
         random_state=settings.seed,
         device=settings.device,
         n_runs=settings.runs,
@@ -309,13 +321,23 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
 def _read_layers(path: Path) -> dict[str, int]:
     """The lines name,layer of a file; others, such as a heading, say nothing."""
     import csv
+    import io
 
+    from ucad.errors import FormatError
     from ucad.files import read_text
 
-    rows = csv.reader(read_text(path).splitlines())
-    pairs = {",".join(row[:-1]): row[-1].strip() for row in rows if len(row) > 1}
-    is_layer = {name: text.isdecimal() and len(text) < 10 for name, text in pairs.items()}
-    return {name: int(text) for name, text in pairs.items() if is_layer[name]}
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
+    except csv.Error as error:
+        raise FormatError(f"'{path}' is no table of layers: {error}.") from error
+    found: dict[str, int] = {}
+    for row in rows:
+        name, layer = ",".join(row[:-1]), "".join(row[-1:]).strip()
+        if not layer.isdecimal() or len(layer) > _LAYER_DIGITS:
+            continue
+        if found.setdefault(name, int(layer)) != int(layer):
+            raise FormatError(f"'{path}' has two layers for '{name}': {found[name]} and {layer}.")
+    return found
 
 
 def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:

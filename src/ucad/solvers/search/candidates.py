@@ -15,7 +15,7 @@ from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Regression, unit_variance
-from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.regression.moments import explained_nats, without_noise
 from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Problems, Selection, select_features
 from ucad.solvers.search.causes import MAX_CANDIDATES, Causes, parent_sets
@@ -263,6 +263,9 @@ class Candidates:
         both = ((both - share @ both) * np.sqrt(share)[:, None]).astype(np.float32)
         gram = (both.T @ both).astype(np.float64)
         gram[np.diag_indices_from(gram)] += self.problem.floor
+        if self.problem.noise is not None:
+            noise = np.diag(self.problem.noise[allowed])
+            gram[:-1, :-1] = without_noise(gram[:-1, :-1], noise)
         count = np.array([float(regression.n_samples)])
         everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
         one = Problems(gram[None], count, np.array([0]), everything)
