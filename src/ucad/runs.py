@@ -64,6 +64,8 @@ _SETTINGS = {
         ("solver", "factor_mechanism", "variable_mechanism", "device", "context_acts_on"),
         Optional(str),
     ),
+    "measurement": Optional(str),
+    "measurement_noise": Optional((float, [float], NoneType)),
     "standardise": Optional(bool),
     "validation_share": Optional(float),
     "random_state": Optional((int, str, NoneType)),
