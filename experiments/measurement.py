@@ -1,4 +1,4 @@
-"""Readings with noise: UCAD told of it or not, beside factor analysis, ICA, NMF and tests of means."""
+"""Readings with noise: UCAD told of it or not, beside factor analysis, ICA, NMF and t-tests."""
 
 from __future__ import annotations
 
