@@ -164,12 +164,12 @@ def test_not_converging_warns_once_and_is_in_the_status(problem, monkeypatch):
     import ucad.estimator as module
 
     def unfinished(*arguments, **options):
-        result = original(*arguments, **options)
+        result, path = original(*arguments, **options)
         status = replace(result.status, converged=False, reason="Ran out of epochs.")
-        return replace(result, status=status)
+        return replace(result, status=status), path
 
-    original = module.solve
-    monkeypatch.setattr(module, "solve", unfinished)
+    original = module.fit_known
+    monkeypatch.setattr(module, "fit_known", unfinished)
     with pytest.warns(ConvergenceWarning, match="Ran out of epochs") as caught:
         fitted = ucad.UCAD(n_factors=3, **LINEAR).fit(problem.train)
     assert len(caught) == 1
