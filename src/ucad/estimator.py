@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
 from ucad.claims import certify
+from ucad.claims.hidden_actions import marked
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.consensus.consensus import Consensus, find_consensus, noted, together
 from ucad.consensus.resampling import check_n_runs
@@ -64,6 +65,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         prior: edges that are known to be there, or not to be.
         context_acts_on: where the context of the samples acts: on `mechanisms`, on `readings` (what
             is measured of a variable, clamped or not), or `auto`: clamped samples tell.
+        unmeasured: what is done about regimes whose targets are not measured: `keep` their samples
+            as they are, `infer` what they act on (`acts_on_`), or `drop` them.
         standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
@@ -101,6 +104,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     layers: Sequence[int] | NDArray[np.int64] | None
     prior: PriorKnowledge | None
     context_acts_on: str
+    unmeasured: str
     standardise: bool
     validation_share: float
     max_seconds: float | None
@@ -125,6 +129,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         layers: Sequence[int] | NDArray[np.int64] | None = None,
         prior: PriorKnowledge | None = None,
         context_acts_on: str = "auto",
+        unmeasured: str = "keep",
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
@@ -142,6 +147,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.layers = layers
         self.prior = prior
         self.context_acts_on = context_acts_on
+        self.unmeasured = unmeasured
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
@@ -197,7 +203,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _about(data) | self.columns_.to_json(),
             _sample(data, settings.seed),
         )
-        data = replace(data, kinds=result.kinds)
+        self.acts_on_ = result.acts_on
+        data = marked(replace(data, kinds=result.kinds), self.acts_on_)
         scm = result.scm.in_original_units(scaling)
         parts = (data, train, validation)
         data, train, validation = (at_average_context(scm, part) for part in parts)
@@ -340,6 +347,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             variable_mechanism=self.variable_mechanism,
             prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
             context_acts_on=self.context_acts_on,
+            unmeasured=self.unmeasured,
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,

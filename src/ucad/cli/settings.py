@@ -60,6 +60,7 @@ class FitSettings:
         context: columns that are no variables and act on them, such as a batch.
         context_acts_on: auto, mechanisms or readings.
         intervention: what was done to targets: auto, clamp, shift, soft, unknown, or a column.
+        unmeasured: keep, infer or drop regimes whose target is not among the variables.
         missing: error, drop or mean: what is done about missing values.
     """
 
@@ -85,6 +86,7 @@ class FitSettings:
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
     intervention: str = ""
+    unmeasured: str = "keep"
     missing: str = "error"
 
     def __post_init__(self) -> None:

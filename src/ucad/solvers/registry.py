@@ -7,6 +7,7 @@ import importlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -18,11 +19,12 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.scm.families import FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
-from ucad.solvers.context import check_choice, fit_in_context
+from ucad.solvers.context import Fit, check_choice, fit_in_context
 from ucad.solvers.kinds import fit_by_kind
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
+from ucad.solvers.unmeasured import check_unmeasured, fit_with_unmeasured
 
 __all__ = [
     "AUTO",
@@ -134,6 +136,7 @@ class SolveSettings:
         device: where to compute.
         max_seconds: the budget; None for no limit.
         context_acts_on: where a context of the data acts: `mechanisms`, `readings`, or `auto`.
+        unmeasured: what is done about regimes with unmeasured targets: `keep`, `infer` or `drop`.
     """
 
     n_factors: int
@@ -145,6 +148,7 @@ class SolveSettings:
     device: str = "cpu"
     max_seconds: float | None = None
     context_acts_on: str = AUTO
+    unmeasured: str = "keep"
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -168,6 +172,7 @@ class SolveSettings:
                 f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
             )
         check_choice(self.context_acts_on)
+        check_unmeasured(self.unmeasured)
         _check_device(self.device, self.solver)
 
 
@@ -215,7 +220,8 @@ def solve(
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
-        return fit_by_kind(train, held_out, fit)
+        by_kind: Fit = partial(fit_by_kind, fit=fit)
+        return fit_with_unmeasured(train, held_out, settings.unmeasured, by_kind)
 
     with _one_thread():
         if data.context is None:

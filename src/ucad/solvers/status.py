@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from ucad.claims.hidden_actions import HiddenAction
 from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError, did_you_mean
 from ucad.scm import FactorSCM
@@ -112,6 +113,7 @@ class FitResult:
         history: one row of figures per report of progress.
         seconds: wall-clock time of the fit.
         kinds: what each regime did to its targets, as told or as found; empty if not asked.
+        acts_on: what unmeasured targets act on, where that was inferred.
     """
 
     scm: FactorSCM
@@ -120,3 +122,4 @@ class FitResult:
     history: tuple[dict[str, float | int | str], ...] = ()
     seconds: float = 0.0
     kinds: tuple[RegimeKind, ...] = ()
+    acts_on: tuple[HiddenAction, ...] = ()
