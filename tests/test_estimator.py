@@ -21,7 +21,7 @@ LINEAR = {"solver": "search", "factor_mechanism": "linear", "variable_mechanism"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([ucad.UCAD(n_factors=1, **LINEAR), ucad.UCAD(n_factors=1)])
+@parametrize_with_checks([ucad.UCAD(n_factors=1, **LINEAR), ucad.UCAD()])
 def test_scikit_learns_own_checks(estimator, check):
     """All of them: none had to be left out."""
     check(estimator)

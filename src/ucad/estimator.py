@@ -18,33 +18,28 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
 from ucad.claims import certify
-from ucad.claims.hidden_actions import marked
-from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
+from ucad.claims.parts import Parts, parts_of
+from ucad.consensus.auto_fit import factor_path, fit_auto, fit_known, with_number
 from ucad.consensus.consensus import Consensus, find_consensus, noted, together
+from ucad.consensus.path import FactorPath
 from ucad.consensus.resampling import check_n_runs
 from ucad.consensus.running import RunOptions, fits_folder
 from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import as_layers, check_fittable, check_informative
+from ucad.data.checks import as_layers, check_fittable
 from ucad.data.context import take_context
 from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM, at_average_context
+from ucad.scm import Abstraction, FactorSCM
 from ucad.solvers import FitResult, FitStatus
-from ucad.solvers.registry import SolveSettings, solve
+from ucad.solvers.registry import AUTO, SolveSettings
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
 
 __all__ = ["UCAD", "load"]
-
-_LEAST_VALIDATION_SAMPLES = 20
-"""Held-out samples below which all samples serve as both parts."""
-
-_UNSEEN_SHARE = 0.25
-"""The part of the samples not used for validation on which claims are tested, and nothing else."""
 
 _SAMPLE_SIZE = 2000
 """Samples that travel with a model, for its report and certificate."""
@@ -54,7 +49,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Learns a few latent factors and their causal model from measurements of many variables.
 
     Args:
-        n_factors: how many factors to find (the paper's m).
+        n_factors: how many factors to find (the paper's m), or `auto`: as few as leave nothing
+            that held-out samples can show, and none where the data show none.
         solver: `auto` and `search` (regressions and the theory of anchors), `gradient`,
             `gradient-paper`; for dense layers of units, as in networks, `bottleneck`, `switch` or
             `rectified`.
@@ -88,6 +84,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         support_: how often each factor and edge came back, None without `n_runs`.
         consensus_: that, the model of what is stable, and the models of all fits.
         columns_: which columns of X are which variables; identical ones are one variable.
+        path_: with `n_factors="auto"`, what was found for every number of factors, as plain data;
+            see `factor_path`.
 
     >>> import ucad
     >>> problem = ucad.paper_problem("a", "16-3", seed=0, n_samples=2000)
@@ -97,7 +95,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (2000, 3)
     """
 
-    n_factors: int
+    n_factors: int | str
     solver: str
     factor_mechanism: str
     variable_mechanism: str
@@ -111,6 +109,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
+    path_: dict[str, Any] | None
     n_runs: int
     n_jobs: int | None
     runs_on: str
@@ -121,7 +120,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @no_type_check  # it only stores; `fit` looks at what was stored
     def __init__(  # noqa: PLR0913 - scikit-learn's contract: every parameter by its own name
         self,
-        n_factors: int = 2,
+        n_factors: int | str = "auto",
         *,
         solver: str = "auto",
         factor_mechanism: str = "auto",
@@ -182,17 +181,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_n_runs(self.n_runs)
         options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
-        X, covariates = take_context(X, context)
-        data = self._as_data(X, interventions)
-        data = data if covariates is None else data.with_context(covariates)
-        data, self.columns_ = merge_duplicates(data)
-        check_fittable(data.x, data.variable_names)
-        settings = self._settings(data)
-        train, validation, unseen = self._split(data, settings.seed)
-        scaling = Scaling.of(train.x)
-        if not self.standardise:
-            scaling = Scaling(np.zeros_like(scaling.mean), np.ones_like(scaling.scale))
-        result = solve(
+        data, (train, validation, unseen) = self._parts(X, interventions, context)
+        settings, scaling = self._settings(data), self._scaling(train)
+        fit = fit_auto if self.n_factors == AUTO else fit_known
+        result, self.path_ = fit(
             train.standardised(scaling),
             settings,
             validation=validation.standardised(scaling),
@@ -204,11 +196,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _sample(data, settings.seed),
         )
         self.acts_on_ = result.acts_on
-        data = marked(replace(data, kinds=result.kinds), self.acts_on_)
         scm = result.scm.in_original_units(scaling)
-        parts = (data, train, validation)
-        data, train, validation = (at_average_context(scm, part) for part in parts)
-        unseen = None if unseen is None else at_average_context(scm, unseen)
+        data, train, validation = (result.seen(scm, part) for part in (data, train, validation))
+        unseen = None if unseen is None else result.seen(scm, unseen)
         self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
             self.scm_,
@@ -218,12 +208,36 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             notes=result.status,
             seed=settings.seed,
         )
-        if self.n_runs:
+        if self.n_runs and self.graph_.n_factors:
             known = data if unseen is None else together(train, validation)
-            self._find_consensus(result, known, settings, options)
+            found = with_number(settings, self.graph_.n_factors)
+            self._find_consensus(result, known, found, options)
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
+
+    def factor_path(
+        self,
+        X: Any,
+        interventions: Any = None,
+        *,
+        context: Any = None,
+        first: int = 0,
+        last: int | None = None,
+    ) -> FactorPath:
+        """What held-out samples say of every number of factors, and which to use; fits no model.
+
+        Args:
+            X: as for `fit`.
+            interventions: as for `fit`.
+            context: as for `fit`.
+            first: the smallest number of factors.
+            last: the largest; 12 or half as many as variables if not given.
+        """
+        data, (train, validation, _) = self._parts(X, interventions, context)
+        scaling = self._scaling(train)
+        parts = (train.standardised(scaling), validation.standardised(scaling))
+        return factor_path(*parts, self._settings(data), (first, last), self.progress)
 
     def _find_consensus(
         self,
@@ -289,6 +303,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 history=self.history_,
                 data=self.data_,
                 seconds=self.fit_seconds_,
+                factors=self.path_,
             ),
             folder,
             force=force,
@@ -328,20 +343,35 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             x, labels, variable_names=names, layer_of=self.layers
         )
 
+    def _parts(self, X: Any, interventions: Any, context: Any) -> tuple[InterventionalData, Parts]:
+        """All data, and the parts to learn from, to choose by, and to test claims on."""
+        X, covariates = take_context(X, context)
+        data = self._as_data(X, interventions)
+        data = data if covariates is None else data.with_context(covariates)
+        data, self.columns_ = merge_duplicates(data)
+        check_fittable(data.x, data.variable_names)
+        return data, parts_of(data, self.validation_share, _seed(self.random_state))
+
+    def _scaling(self, train: InterventionalData) -> Scaling:
+        if self.standardise:
+            return Scaling.of(train.x)
+        return Scaling(np.zeros(train.n_variables), np.ones(train.n_variables))
+
     def _settings(self, data: InterventionalData) -> SolveSettings:
-        if not isinstance(self.n_factors, int | np.integer) or self.n_factors < 1:
+        n_factors = 1 if self.n_factors == AUTO else self.n_factors
+        if not isinstance(n_factors, int | np.integer) or n_factors < 1:
             raise InvalidInputError(
-                f"The 'n_factors' parameter of UCAD must be a whole number of at least 1. "
-                f"Got {self.n_factors!r} instead."
+                f"The 'n_factors' parameter of UCAD must be a whole number of at least 1, or "
+                f"'auto'. Got {self.n_factors!r} instead."
             )
-        if self.n_factors >= data.n_variables:
+        if n_factors >= data.n_variables:
             raise InvalidInputError(
                 f"The 'n_factors' parameter of UCAD must be below the number of variables, "
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
         _check_device(self.device)
         return SolveSettings(
-            n_factors=int(self.n_factors),
+            n_factors=int(n_factors),
             solver=self.solver,
             factor_mechanism=self.factor_mechanism,
             variable_mechanism=self.variable_mechanism,
@@ -352,30 +382,6 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             device=self.device,
             max_seconds=self.max_seconds,
         )
-
-    def _split(
-        self, data: InterventionalData, seed: int
-    ) -> tuple[InterventionalData, InterventionalData, InterventionalData | None]:
-        """Train, validation, and what only the certificate sees; with few samples there is none."""
-        share = self.validation_share
-        if not 0 <= share < 1:
-            raise InvalidInputError(
-                f"The 'validation_share' parameter of UCAD must be at least 0 and below 1. "
-                f"Got {share} instead."
-            )
-        if data.n_samples * share < _LEAST_VALIDATION_SAMPLES:
-            return data, data, None
-        unseen = _UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0
-        parts = data.split(1 - share - unseen, share, unseen, seed=seed)
-        try:
-            check_fittable(parts.train.x, data.variable_names)
-            check_informative(parts.train.x, parts.train.is_intervened, data.variable_names)
-        except InvalidInputError as error:
-            raise InvalidInputError(
-                f"A 'validation_share' of {share} leaves {parts.train.n_samples} of "
-                f"{data.n_samples} samples to learn from, which is too little: {error}"
-            ) from error
-        return parts.train, parts.validation, parts.test if unseen else None
 
     def _samples(
         self, X: Any, context: Any = None
@@ -415,6 +421,7 @@ def load(folder: str | Path) -> UCAD:
     )
     model._keep(result, run.scm)
     model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
+    model.path_ = None if run.factors is None else dict(run.factors)
     model.consensus_ = run.consensus
     model.support_ = None if run.consensus is None else run.consensus.support
     model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)

@@ -44,8 +44,9 @@ SCHEMA_VERSION = 2
 
 RUN, HISTORY, CERTIFICATE, SAMPLE = "run.json", "history.json", "certificate.json", "sample.npz"
 REPORT, METRICS, STEERING = "report.html", "metrics.json", "steering.json"
+FACTORS = "factors.json"
 OURS = {RUN, HISTORY, CERTIFICATE, SAMPLE, REPORT, METRICS, STEERING}
-OURS |= {"model.json", "model.safetensors", SUPPORT, CONSENSUS}
+OURS |= {"model.json", "model.safetensors", SUPPORT, CONSENSUS, FACTORS}
 """What ucad writes into a run folder; anything else in it is the user's."""
 FORMAT = "ucad run"
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
@@ -89,6 +90,17 @@ _RUN = {
     "seconds": float,
 }
 _HISTORY = [{str: PLAIN}]
+_FACTORS = {
+    "n_factors": int,
+    "plausible": [int],
+    "reason": str,
+    "mechanisms": {str: str},
+    "is_held_out": bool,
+    "cut_short": str,
+    "seconds": float,
+    "without_factors": ({str: PLAIN}, NoneType),
+    "steps": [{str: PLAIN}],
+}
 _METRICS = {
     "scores": [
         {
@@ -117,6 +129,7 @@ class Run:
         seconds: how long the fit took.
         created: when, in UTC.
         versions: of ucad, Python and what it stands on.
+        factors: what was found for every number of factors, if that was asked.
     """
 
     scm: FactorSCM
@@ -130,6 +143,7 @@ class Run:
     seconds: float = 0.0
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    factors: Mapping[str, Any] | None = None
 
 
 def versions() -> dict[str, str]:
@@ -184,6 +198,8 @@ def save_run(run: Run, folder: str | Path, *, force: bool = False) -> None:
             (part / CERTIFICATE).write_text(run.certificate.to_json(), encoding="utf-8")
         if run.sample is not None:
             write(run.sample, part / SAMPLE)
+        if run.factors is not None:
+            _write_json(part / FACTORS, run.factors)
         if run.consensus is not None:
             save_consensus(run.consensus, part)
         _keep_foreign(folder, part)
@@ -218,6 +234,7 @@ def load_run(folder: str | Path) -> Run:
         seconds=float(about["seconds"]),
         created=about["created"],
         versions=about["versions"],
+        factors=_read_factors(folder / FACTORS),
     )
 
 
@@ -228,6 +245,14 @@ def load_metrics(folder: Path) -> dict[str, Any] | None:
     metrics: dict[str, Any] = read_json(folder / METRICS)
     check_shape(metrics, _METRICS, f"'{folder / METRICS}' is damaged")
     return metrics
+
+
+def _read_factors(path: Path) -> dict[str, Any] | None:
+    if not os.path.lexists(path):
+        return None
+    factors: dict[str, Any] = read_json(path)
+    check_shape(factors, _FACTORS, f"'{path}' is damaged")
+    return factors
 
 
 def _read_about(folder: Path) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def test_layers_come_from_a_file(folder, tmp_path):
     ("words", "message"),
     [
         (["fit", "nothing.csv", "--factors", "2", "-o", "r"], "There is no file"),
-        (["fit", "ok.csv", "-o", "r"], "Say how many factors"),
+        (["fit", "ok.csv", "--factors", "0", "-o", "r"], "at least 1, or auto"),
         (["fit", "ok.csv", "--factors", "2"], "Say where to write"),
         (["fit", "nothing.csv", "--factors", "2"], "There is no file"),
         (["fit", "ok.csv", "--factors", "2", "--solver", "serch"], "Did you mean 'search'?"),
@@ -172,7 +172,7 @@ def test_layers_come_from_a_file(folder, tmp_path):
         (["fit", "ok.csv", "--config", "typo.toml", "-o", "r"], "Did you mean 'factors'"),
         (
             ["fit", "ok.csv", "--config", "kind.toml", "-o", "r"],
-            "must be a whole number. Got 'three'",
+            "at least 1, or auto. Got 'three'",
         ),
         (["fit", "ok.csv", "--factors", "2", "-o", "busy"], "not a run folder"),
         (["certify", "nowhere"], "no run folder"),

@@ -101,3 +101,17 @@ def test_knowledge_of_another_shape_is_refused():
     prior.check_shape(3, 2)
     with pytest.raises(InvalidInputError, match="4 variables and 2 factors. Got 3 and 2"):
         prior.check_shape(4, 2)
+
+
+def test_knowledge_of_few_factors_holds_among_more():
+    prior = PriorKnowledge.from_edges(["A", "B"], 1, required=["A -> Z1"]).for_factors(3)
+    assert prior.shape == (2, 3)
+    assert prior.statements() == (("required_parent", 0, 0),)
+    with pytest.raises(InvalidInputError, match="names 3 factors"):
+        prior.for_factors(2)
+
+
+def test_a_file_without_a_number_is_about_the_factors_it_names(tmp_path):
+    file = tmp_path / "prior.toml"
+    file.write_text('required = ["A -> Z1", "Z3 -> B"]')
+    assert read_prior(file, ["A", "B"], None).shape == (2, 3)

@@ -26,6 +26,9 @@ from ucad.scm import FactorSCM
 
 __all__ = ["SolverAccount", "SolverNotes", "certify"]
 
+NO_FACTORS = "The model has no factors: there is nothing to claim."
+"""The verdict on a model of independent variables."""
+
 
 @runtime_checkable
 class SolverAccount(Protocol):
@@ -114,7 +117,8 @@ def certify(
         clamped.details["not_clamped"],
         oriented.details["edges_contradicted"],
     )
-    return Certificate(verdict(given, suggested), given, found, suggested, tuple(account.notes))
+    said = verdict(given, suggested) if scm.graph.n_factors else NO_FACTORS
+    return Certificate(said, given, found, suggested, tuple(account.notes))
 
 
 def _check_variables(scm: FactorSCM, name: str, part: InterventionalData | None) -> None:

@@ -90,7 +90,7 @@ def marked(data: InterventionalData, actions: Sequence[HiddenAction]) -> Interve
     if not hit.any():
         return data
     old = data.kinds or (RegimeKind.AUTO,) * data.n_regimes
-    changed: list[bool] = hit.any(axis=1).tolist()
+    changed = np.atleast_1d(hit.any(axis=1)).tolist()
     kinds = tuple(RegimeKind.UNKNOWN if c else k for c, k in zip(changed, old, strict=True))
     return replace(data, is_intervened=data.is_intervened | hit[data.regime], kinds=kinds)
 
@@ -155,7 +155,7 @@ def _chosen(
         free = patterns - patterns @ basis.T @ basis
         length = np.linalg.norm(free, axis=1)
         is_new = length > NEW * np.maximum(np.linalg.norm(patterns, axis=1), 1e-300)
-        gain = np.where(is_new, (free @ left) ** 2 / np.maximum(length, 1e-300) ** 2, 0.0)
+        gain = np.where(is_new, (free @ left / np.where(is_new, length, 1.0)) ** 2, 0.0)
         best = int(np.argmax(gain))
         if size / 2 * gain[best] <= price:
             break

@@ -146,6 +146,9 @@ def abstraction_error(scm: FactorSCM, data: InterventionalData, seed: int) -> Cl
     """
     question = "Does the small model predict what the interventions did to the factors?"
     statement = 'Theorem "Approximate transformation bound", less the noise of a true model'
+    if not scm.graph.n_factors:
+        text = "There are no factors to predict."
+        return Claim("error", question, Answer.UNKNOWN, text, statement)
     rows = _errors_by_regime(scm, data, np.random.default_rng(seed))
     some = data.x[: MAX_SOLVED_ENTRIES // data.n_variables]
     variance = float(scm.state_map(some).var(dim=0, correction=0).sum()) if len(data) else 0.0

@@ -17,6 +17,7 @@ from ucad import __version__
 from ucad.cli.compare import compare
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
+from ucad.cli.factors import factors
 from ucad.cli.fit import fit
 from ucad.cli.info import info
 from ucad.cli.inspect import certify, predict, report
@@ -44,6 +45,7 @@ app = App(
 app.command(demo)
 app.command(info)
 app.command(fit)
+app.command(factors)
 app.command(evaluate)
 app.command(certify)
 app.command(report)

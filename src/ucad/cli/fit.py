@@ -6,6 +6,7 @@ import json as json_module
 import logging
 import shutil
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ucad.data import InterventionalData
     from ucad.estimator import UCAD
 
-__all__ = ["fit", "fit_model"]
+__all__ = ["estimator_for", "fit", "fit_model", "read_data", "settings_given"]
 
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
@@ -32,7 +33,7 @@ def fit(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    factors: int | None = None,
+    factors: int | str | None = None,
     solver: str | None = None,
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
@@ -77,7 +78,8 @@ def fit(
     output
         The run folder to write.
     factors
-        How many factors to find.
+        How many factors to find, or auto (the default): as many as the data can show; see
+        `ucad factors`.
     solver
         auto, search, gradient or gradient-paper; for layers that are dense, as in networks,
         bottleneck, switch or rectified.
@@ -151,13 +153,12 @@ def fit(
     json
         Print the result as JSON.
     """
-    from ucad.cli.settings import FitSettings, resolve
+    from ucad.cli.settings import resolve
     from ucad.consensus.resampling import check_n_runs
     from ucad.consensus.running import RunOptions
     from ucad.errors import InvalidInputError
 
-    given = {name: value for name, value in locals().items() if name in _names(FitSettings)}
-    settings = resolve(config, given)
+    settings = resolve(config, settings_given(locals()))
     check_n_runs(settings.runs)
     if print_config:
         print(settings.to_toml())
@@ -186,37 +187,15 @@ def fit_model(
 
     from ucad.cli.progress import shown_progress
     from ucad.consensus.running import fits_folder
-    from ucad.estimator import UCAD
-    from ucad.solvers.prior import read_prior
 
-    measured = _read(path, settings)
-    names = measured.variable_names
-    known = (
-        None
-        if settings.prior is None
-        else read_prior(Path(settings.prior), names, settings.factors)
-    )
+    measured = read_data(path, settings)
     checkpoint = output.with_name(output.name + ".checkpoint")
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = UCAD(
-            n_factors=settings.factors,
-            solver=settings.solver,
-            factor_mechanism=settings.factor_mechanism,
-            variable_mechanism=settings.variable_mechanism,
-            prior=known,
-            context_acts_on=settings.context_acts_on,
-            unmeasured=settings.unmeasured,
-            standardise=settings.standardise,
-            validation_share=settings.validation_share,
-            max_seconds=settings.budget,
-            random_state=settings.seed,
-            device=settings.device,
-            progress=progress,
-            n_runs=settings.runs,
-            n_jobs=where.n_jobs if where else None,
-            runs_on=where.on if where else "local",
-        ).fit(measured, checkpoint=checkpoint)
+        model = estimator_for(settings, measured.variable_names)
+        if where is not None:
+            model.set_params(n_jobs=where.n_jobs, runs_on=where.on)
+        model.set_params(progress=progress).fit(measured, checkpoint=checkpoint)
     model.data_["path"] = path.name
     model.save(output, force=replace)
     if not model.status_.interrupted:
@@ -234,10 +213,40 @@ def fit_model(
     return DONE if good else UNFINISHED
 
 
-def _names(settings: type[FitSettings]) -> set[str]:
+def settings_given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a command's options that are settings of a fit."""
     from dataclasses import fields
 
-    return {field.name for field in fields(settings)}
+    from ucad.cli.settings import FitSettings
+
+    names = {field.name for field in fields(FitSettings)}
+    return {name: value for name, value in options.items() if name in names}
+
+
+def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCAD:
+    """The estimator that the settings describe."""
+    from ucad.estimator import UCAD
+    from ucad.solvers.prior import read_prior
+
+    n_factors = settings.factors if isinstance(settings.factors, int) else None
+    known = None
+    if settings.prior is not None:
+        known = read_prior(Path(settings.prior), variable_names, n_factors)
+    return UCAD(
+        n_factors=settings.factors,
+        solver=settings.solver,
+        factor_mechanism=settings.factor_mechanism,
+        variable_mechanism=settings.variable_mechanism,
+        prior=known,
+        context_acts_on=settings.context_acts_on,
+        unmeasured=settings.unmeasured,
+        standardise=settings.standardise,
+        validation_share=settings.validation_share,
+        max_seconds=settings.budget,
+        random_state=settings.seed,
+        device=settings.device,
+        n_runs=settings.runs,
+    )
 
 
 def _check_input(path: Path, settings: FitSettings) -> None:
@@ -245,7 +254,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
     from ucad.solvers.registry import SolveSettings
 
     SolveSettings(
-        n_factors=settings.factors,
+        n_factors=settings.factors if isinstance(settings.factors, int) else 1,
         solver=settings.solver,
         factor_mechanism=settings.factor_mechanism,
         variable_mechanism=settings.variable_mechanism,
@@ -254,7 +263,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         context_acts_on=settings.context_acts_on,
         unmeasured=settings.unmeasured,
     )
-    _read(path, settings)
+    read_data(path, settings)
 
 
 def _check_output(output: Path, *, force: bool, resume: bool) -> None:
@@ -269,7 +278,8 @@ def _check_output(output: Path, *, force: bool, resume: bool) -> None:
         raise InvalidInputError(f"'{output}' is finished: there is nothing to resume.")
 
 
-def _read(path: Path, settings: FitSettings) -> InterventionalData:
+def read_data(path: Path, settings: FitSettings) -> InterventionalData:
+    """Reads the file as the settings say, with the layers."""
     from dataclasses import replace
 
     import numpy as np
@@ -329,9 +339,12 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
             "seconds": round(model.fit_seconds_, 3),
             "factors": factors,
             "verdict": verdict,
+            "how_many": model.path_,
         }
         print(json_module.dumps(result))
         return
+    if model.path_ is not None:
+        print(f"Number of factors: {_number(model.path_)}\n")
     for factor in factors:
         print(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
     if model.support_ is not None:
@@ -342,6 +355,12 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
     print(f"Run folder: {output}\nReport:     {page}")
     if status.interrupted:
         print("The fit was interrupted; go on with the same command and --resume.")
+
+
+def _number(path: dict[str, Any]) -> str:
+    others = [str(m) for m in path["plausible"] if m != path["n_factors"]]
+    beside = f" (or {', '.join(others)})" if others else ""
+    return f"{path['n_factors']}{beside}: {path['reason']}"
 
 
 def _some(names: tuple[str, ...], most: int = 6) -> str:

@@ -17,7 +17,7 @@ from ucad.schema import check_shape
 __all__ = ["FitSettings", "resolve"]
 
 _SHAPES: dict[str, Any] = {
-    "factors": int,
+    "factors": (int, str),
     "runs": int,
     "seed": int,
     "validation_share": float,
@@ -38,7 +38,7 @@ class FitSettings:
     """Everything a fit depends on besides the data file itself.
 
     Attributes:
-        factors: how many factors to find.
+        factors: how many factors to find, or auto.
         solver: auto, search, gradient, gradient-paper, bottleneck, switch or rectified.
         factor_mechanism: auto, linear, mlp or spline.
         variable_mechanism: auto, linear, mlp or spline.
@@ -64,7 +64,7 @@ class FitSettings:
         missing: error, drop or mean: what is done about missing values.
     """
 
-    factors: int = 0
+    factors: int | str = "auto"
     solver: str = "auto"
     factor_mechanism: str = "auto"
     variable_mechanism: str = "auto"
@@ -99,6 +99,11 @@ class FitSettings:
                 f"The validation share must be at least 0 and below 1. "
                 f"Got {self.validation_share} instead."
             )
+        if self.factors != "auto" and (isinstance(self.factors, str) or self.factors < 1):
+            raise InvalidInputError(
+                "The number of factors must be a whole number of at least 1, or auto. "
+                f"Got {self.factors!r} instead."
+            )
         if self.min_mean is not None and not math.isfinite(self.min_mean):
             raise InvalidInputError(f"--min-mean must be a finite number. Got {self.min_mean}.")
 
@@ -125,12 +130,7 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
     for name in ("ignore", "context"):
         if name in values:
             values[name] = tuple(values[name])
-    settings = FitSettings(**values)
-    if settings.factors < 1:
-        raise InvalidInputError(
-            "Say how many factors to find: --factors 6 (or factors = 6 in the settings file)."
-        )
-    return settings
+    return FitSettings(**values)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def block_order(
     """Variables with an edge, sorted by their strongest factor, and by strength within it."""
     used = np.flatnonzero(edges.any(axis=1))
     size = np.where(edges, np.abs(strength), -1.0)[used][:, factor_order]
-    strongest = size.argmax(axis=1)
+    strongest = size.argmax(axis=1) if size.size else np.zeros(len(size), dtype=np.int64)
     return used[np.lexsort((-size.max(axis=1, initial=0.0), strongest))]
 
 

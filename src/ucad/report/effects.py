@@ -77,6 +77,8 @@ def clamp_effects(
     solve the model with the variable at mean − sd, mean and mean + sd.
     """
     feeding = np.flatnonzero(scm.graph.Q.any(axis=1))
+    if not scm.graph.n_factors:
+        return []
     weight = np.abs(strengths.into).max(axis=1, initial=0.0)
     chosen = np.sort(feeding[np.argsort(-weight[feeding], kind="stable")[:MOST_VARIABLES]])
     sample = _sample(data)

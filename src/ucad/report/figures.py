@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["factor_concept_figure", "graph_figure", "heat_map_figure"]
+__all__ = ["factor_concept_figure", "factor_path_figure", "graph_figure", "heat_map_figure"]
 
 UP, DOWN, FACTOR, VARIABLE = "#0072b2", "#c04f00", "#33415c", "#5a626b"
 DIVERGING = "RdBu"
@@ -99,6 +99,30 @@ def factor_concept_figure(
             colour = "white" if abs(value) > 0.6 else "black"
             text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
             axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=7)
+    return figure
+
+
+def factor_path_figure(factors: Mapping[str, Any]) -> Figure:
+    """The held-out NLL over the number of factors, adequate numbers filled.
+
+    Args:
+        factors: the JSON of a `FactorPath`.
+    """
+    steps = factors["steps"]
+    m, nll, error = ([s[key] for s in steps] for key in ("n_factors", "nll", "standard_error"))
+    figure = _figure(5.0, 3.2)
+    axes = figure.subplots()
+    axes.errorbar(m, nll, yerr=error, color=VARIABLE, linewidth=1.2, capsize=3, zorder=1)
+    colours = [UP if step["is_adequate"] else "white" for step in steps]
+    axes.scatter(m, nll, c=colours, edgecolors=UP, zorder=2)
+    direct = factors["without_factors"]
+    if direct is not None:
+        axes.axhline(direct["nll"], color=DOWN, linestyle="--", linewidth=1)
+        axes.annotate("direct edges", (m[-1], direct["nll"]), color=DOWN, ha="right", va="bottom")
+    axes.axvline(factors["n_factors"], color=FACTOR, linewidth=0.8, alpha=0.5)
+    axes.set_xticks(m)
+    axes.set_xlabel("number of factors (filled: adequate)")
+    axes.set_ylabel("held-out NLL per variable, nats")
     return figure
 
 

@@ -17,7 +17,7 @@ from ucad.claims import ASSUMED, CLAIMABLE, Certificate
 from ucad.data import InterventionalData
 from ucad.errors import FormatError, InvalidInputError
 from ucad.files import read_text, write_text
-from ucad.report.charts import HeatMap, curves, heat_map, line_chart
+from ucad.report.charts import Curve, HeatMap, curves, heat_map, line_chart
 from ucad.report.effects import clamp_effects
 from ucad.report.formatting import MOST_ROWS, template_environment
 from ucad.report.layout import Place, high_level_layout, low_level_layout
@@ -47,6 +47,7 @@ class ReportContent:
         history: numbers along the fit, a row an epoch or step; may have a `stage`.
         metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
         provenance: what it takes to repeat it: versions, seed, command, fingerprint.
+        factors: what was found for every number of factors, as the JSON of a `FactorPath`.
     """
 
     title: str
@@ -58,6 +59,7 @@ class ReportContent:
     history: Sequence[Mapping[str, Any]] = ()
     metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    factors: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.data.variable_names != self.scm.graph.variable_names:
@@ -106,6 +108,7 @@ def render(content: ReportContent) -> str:
         heat_maps=_heat_maps(scm, strengths),
         correlates=correlates(scm, data),
         charts=[(curve, Markup(line_chart(curve))) for curve in curves(content.history)],
+        factor_chart=_factor_chart(content.factors),
         metrics=metrics,
         metric_notes=notes,
         assumed=ASSUMED,
@@ -193,6 +196,20 @@ def _heat_maps(scm: FactorSCM, strengths: EdgeStrengths) -> dict[str, Markup]:
         name: Markup(heat_map(content, graph.factor_order, labels[name]))
         for name, content in maps.items()
     }
+
+
+def _factor_chart(factors: Mapping[str, Any] | None) -> Markup | None:
+    """The held-out NLL over the number of factors, with one standard error on either side."""
+    if factors is None or len(factors["steps"]) < 2:
+        return None
+    x = [float(step["n_factors"]) for step in factors["steps"]]
+    nll, error = (
+        [float(step[name]) for step in factors["steps"]] for name in ("nll", "standard_error")
+    )
+    series = [("NLL", x, nll)]
+    for name, sign in (("one standard error more", 1), ("one standard error less", -1)):
+        series.append((name, x, [a + sign * b for a, b in zip(nll, error, strict=True)]))
+    return Markup(line_chart(Curve("Held-out NLL", "number of factors", series)))
 
 
 def _metric_rows(

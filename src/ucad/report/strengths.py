@@ -41,6 +41,9 @@ def edge_strengths(scm: FactorSCM, data: InterventionalData) -> EdgeStrengths:
     how many standard deviations b moves when a moves by one. For a linear edge that is its
     standardised weight. Exact derivatives; one pass a factor for each of Q and R.
     """
+    Q, R = scm.graph.Q, scm.graph.R
+    if not scm.graph.n_factors:
+        return EdgeStrengths(Q.astype(np.float64), R.astype(np.float64), Q, R)
     x = scm.tensor(data.x[some_rows(data, MOST_SAMPLES)])
     z = scm.state_map(x)
     sd_x, sd_z = _spread(scm.tensor(data.x)), _spread(scm.state_map(data.x))
@@ -50,7 +53,6 @@ def edge_strengths(scm: FactorSCM, data: InterventionalData) -> EdgeStrengths:
     ]
     out_of = [_slopes_out_of(scm, z, k) * sd_z[k] / sd_x for k in range(scm.graph.n_factors)]
     (into_strength, into_mixed), (out_strength, out_mixed) = (_signed(s) for s in (into, out_of))
-    Q, R = scm.graph.Q, scm.graph.R
     return EdgeStrengths(into_strength * Q, out_strength * R, into_mixed & Q, out_mixed & R)
 
 

@@ -262,7 +262,7 @@ class Abstraction:
         """The largest |τ(Solve(ℒ^i; u)) − Solve(ℋ^ω(i); u)|; rounding, if the diagram commutes."""
         low = self.state_map(self.low_level.solve(context, intervention))
         high = self.high_level.solve(context, self.intervention_map(intervention))
-        return float((low - high).abs().max())
+        return float((low - high).abs().max()) if low.numel() else 0.0
 
     def data_context(self, data: InterventionalData) -> Float[Tensor, "samples variables"]:
         """The context that both levels share when all we have is data.

@@ -240,6 +240,8 @@ class FactorSCM:
         it; any neighbour if it has none) correlate positively with it. A constant factor is only
         centred.
         """
+        if not self.graph.n_factors:
+            return self
         x = self.tensor(x)
         z = self.state_map(x)
         mean, scale = z.mean(dim=0), z.std(dim=0, correction=0)

@@ -117,6 +117,22 @@ class PriorKnowledge:
                 f"factors. Got {self.shape[0]} and {self.shape[1]} instead."
             )
 
+    def for_factors(self, n_factors: int) -> PriorKnowledge:
+        """The same knowledge among more factors, of which nothing is known."""
+        more = n_factors - self.shape[1]
+        if more < 0:
+            raise InvalidInputError(
+                f"The prior knowledge names {self.shape[1]} factors, so that there are no fewer. "
+                f"Got {n_factors} instead."
+            )
+        parts = {name: getattr(self, name) for name in KINDS}
+        return PriorKnowledge(
+            **{
+                name: None if part is None else np.pad(part, ((0, 0), (0, more)))
+                for name, part in parts.items()
+            }
+        )
+
     def merged(self, variable: Int[np.ndarray, " columns"]) -> PriorKnowledge:
         """The same about variables, where it speaks of columns and some hold the same variable."""
         n_variables = int(variable.max()) + 1
@@ -181,8 +197,10 @@ class PriorKnowledge:
         return [part for part in parts if part is not None]
 
 
-def read_prior(path: Path, variable_names: Sequence[str], n_factors: int) -> PriorKnowledge:
+def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None) -> PriorKnowledge:
     """Reads prior knowledge from a TOML file of three lists, each of which may be left out.
+
+    Without a number of factors it is about as many as it names.
 
     required = ["STAT1 -> Z1", "Z1 -> IRF1"]
     forbidden = ["Z2 -> STAT1"]
@@ -211,6 +229,12 @@ def read_prior(path: Path, variable_names: Sequence[str], n_factors: int) -> Pri
             )
     if not any(lists.values()):
         raise InvalidInputError(f"'{path}' must say something. Give one of {', '.join(LISTS)}.")
+    if n_factors is None:
+        texts = [text for some in lists.values() for text in some]
+        named = [
+            int(number) for text in texts for number in re.findall(r"\bZ([1-9][0-9]{0,3})\b", text)
+        ]
+        n_factors = max(named, default=1)
     return PriorKnowledge.from_edges(variable_names, n_factors, **lists)
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "SolveSettings",
     "Solver",
     "SolverEntry",
+    "one_thread",
     "solve",
     "solver_named",
 ]
@@ -223,7 +224,7 @@ def solve(
         by_kind: Fit = partial(fit_by_kind, fit=fit)
         return fit_with_unmeasured(train, held_out, settings.unmeasured, by_kind)
 
-    with _one_thread():
+    with one_thread():
         if data.context is None:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
@@ -280,7 +281,7 @@ def _check_device(device: str, solver: str) -> None:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
     before = torch.get_num_threads()
     with threadpool_limits(limits=1):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ucad.claims.hidden_actions import HiddenAction
+from ucad.claims.hidden_actions import HiddenAction, marked
+from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError, did_you_mean
-from ucad.scm import FactorSCM
+from ucad.scm import FactorSCM, at_average_context
 
 __all__ = ["FitResult", "FitStatus"]
 
@@ -123,3 +124,13 @@ class FitResult:
     seconds: float = 0.0
     kinds: tuple[RegimeKind, ...] = ()
     acts_on: tuple[HiddenAction, ...] = ()
+
+    def seen(self, scm: FactorSCM, data: InterventionalData) -> InterventionalData:
+        """Samples as claims should see them: at the average context, with what is known of targets.
+
+        Args:
+            scm: the model, in the units of the data.
+            data: the samples.
+        """
+        known = replace(data, kinds=self.kinds or data.kinds)
+        return at_average_context(scm, marked(known, self.acts_on))

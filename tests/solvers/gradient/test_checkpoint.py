@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import save_file
 
 from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.solvers.gradient.checkpoint import Checkpoint
+from ucad.solvers.gradient.epoch import initial_state
 from ucad.solvers.gradient.training import Run, train
 
 
@@ -70,12 +72,17 @@ def test_a_damaged_checkpoint_is_set_aside(learner, path, damage):
 def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(learner, path):
     trained(learner, path, data="a")
     content, rng = path.read_bytes(), np.random.default_rng(0)
+    grid = learner.config.training.grid(seed=0)
+    start = start_of(learner, [one.seed for one in grid])
+    generator = torch.Generator().manual_seed(0)
+    first = initial_state(learner.problem, start, grid, learner.config.training, generator)
     for at in [*range(0, 64, 8), *rng.integers(len(content), size=40).tolist()]:
         broken = bytearray(content)
         broken[at] ^= 1 << int(rng.integers(8))
         path.write_bytes(bytes(broken))
-        notes = trained(learner, path, data="a").notes
-        assert "was not used" in notes[0], at
+        state, note = Checkpoint(path, {"data": "a"}).resume(first)
+        assert "was not used" in note, at
+        assert state is first
 
 
 def test_without_a_file_there_is_nothing_to_say(learner, path):

@@ -33,7 +33,7 @@ from ucad.solvers.search.moves import moves_for
 from ucad.solvers.search.prior_graph import graph_with
 from ucad.solvers.search.pruning import prune
 
-__all__ = ["Search"]
+__all__ = ["Preparation", "Search"]
 
 N_EACH = 4
 """Candidates kept per variable: those that explain most of it."""
@@ -54,6 +54,21 @@ LENIENCE = 3.0
 Row: TypeAlias = dict[str, float | int | str]
 
 
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What a search does before it matters how many factors are looked for.
+
+    Attributes:
+        problem: the problem with the ancestors that interventions show.
+        causes: who may cause whom.
+        pool: the promising candidate factors.
+    """
+
+    problem: Problem
+    causes: Causes
+    pool: tuple[Function, ...]
+
+
 @dataclass(eq=False)
 class Search:
     """One search in one class of mechanisms; `model` is the best so far once `run` has ended.
@@ -61,11 +76,18 @@ class Search:
     Attributes:
         problem: the problem; ancestors are added on the way.
         progress: told how far the search is.
+        leave_out: names of moves that are not tried.
+        prepared: what an earlier search of another number of factors has done already.
+        start: factors of another model, in causal order, that the choice may start from.
+        fills: whether moves are tried and empty places filled; a path over m does without.
     """
 
     problem: Problem
     progress: Progress | None = None
     leave_out: tuple[str, ...] = ()
+    prepared: Preparation | None = None
+    start: tuple[Function, ...] = ()
+    fills: bool = True
     trace: list[Row] = field(default_factory=list)
     causes: Causes | None = None
     interrupted: bool = False
@@ -79,9 +101,8 @@ class Search:
     def run(self) -> Search:
         """Runs all stages; an interruption or the end of the budget leaves the best model."""
         try:
-            self.problem, self.causes = find_causes(self.problem)
-            self._tell("who can cause whom", self.model)
-            self._search(Candidates(self.problem, self.causes))
+            pool = self.prepare().pool
+            self._search(distinct([*self.start, *pool], self.problem.data.x))
         except KeyboardInterrupt:
             self.interrupted = True
         except BudgetEndedError:
@@ -91,19 +112,31 @@ class Search:
             self._impose(known.prior)
         return self
 
-    def _search(self, candidates: Candidates) -> None:
-        problem = self.problem
-        pool = distinct(candidates.anchors(), problem.data.x)
+    def prepare(self) -> Preparation:
+        """Who may cause whom, and candidate factors: most of the time of a search, for any m."""
+        if self.prepared is not None:
+            self.causes = self.prepared.causes
+            return self.prepared
+        self.problem, self.causes = find_causes(self.problem)
+        self._tell("who can cause whom", self.model)
+        pool = distinct(Candidates(self.problem, self.causes).anchors(), self.problem.data.x)
         self._tell(f"{len(pool)} candidate factors", self.model)
-        pool = promising(pool, problem, N_EACH) if pool else []
+        pool = promising(pool, self.problem, N_EACH) if pool else []
+        return Preparation(self.problem, self.causes, tuple(pool))
+
+    def _search(self, pool: list[Function]) -> None:
+        problem = self.problem
         if pool:
-            self._choose(candidates, pool)
+            assert self.causes is not None
+            self._choose(Candidates(problem, self.causes), pool)
         _, thorough = problem.efforts()
         self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
         self._keep("pruning", prune(problem, self.model, thorough))
         if problem.admissible.prior is not None:
             self._impose(problem.admissible.prior)
             self._keep("prior knowledge", polish(self.problem, self.model, thorough, N_POLISH))
+        if not self.fills:
+            return
         self._moves(pool)
         if not self.model.is_used.all():
             self.model = fill_empty_factors(self.problem, self.model, [*pool, *self._weak()])
@@ -129,7 +162,7 @@ class Search:
         """Chooses m candidates, adds better versions of them to the pool and chooses again."""
         problem = self.problem
         choice = build_choice(pool, problem)
-        order = escape(choice, choose_factors(choice, problem.n_factors))
+        order = escape(choice, self._first_choice(choice))
         self._keep("choice of factors", self._model(choice, order))
         score = choice.score(order)
         n_rounds = N_IMPROVEMENTS // (1 if problem.variable_family.is_affine else 2)
@@ -147,6 +180,16 @@ class Search:
             self._keep("better factors", self._model(choice, order))
             if unchanged:
                 return
+
+    def _first_choice(self, choice: Choice) -> Order:
+        """A choice from nothing or, if that is better, from the factors it may start from."""
+        order = choose_factors(choice, self.problem.n_factors)
+        given = {id(function) for function in self.start}
+        start = tuple(c for c, f in enumerate(choice.functions) if id(f) in given)
+        if not start or choice.rank is not None:
+            return order
+        other = choose_factors(choice, self.problem.n_factors, start[: self.problem.n_factors])
+        return max(order, other, key=choice.score)
 
     def _model(self, choice: Choice, order: Order) -> Model:
         children = choice.children(order).selected

@@ -20,7 +20,7 @@ from ucad.solvers.search.notes import fit_status
 from ucad.solvers.search.search import Search
 from ucad.solvers.status import FitResult
 
-__all__ = ["SEARCH", "SearchSolver", "fit_search"]
+__all__ = ["SEARCH", "SearchSolver", "as_result", "expressed", "fit_search"]
 
 
 def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
@@ -73,7 +73,7 @@ class SearchSolver:
         return simplest_fit(
             classes,
             lambda one: _fitted(_in_class(problem, one), aid),
-            lambda one, fit: _expressed(_in_class(problem, one), fit, aid),
+            lambda one, fit: expressed(_in_class(problem, one), fit, aid),
             aid.validation,
             lambda fit: has_straight_factors(problem, fit.scm),
             lambda fit: is_bent(fit.scm, problem.data, aid.validation),
@@ -90,7 +90,11 @@ def _in_class(problem: Problem, one: Class) -> Problem:
 def _fitted(problem: Problem, aid: Help) -> FitResult:
     """One search, as a result."""
     started = problem.budget.seconds
-    run = Search(problem, aid.progress).run()
+    return as_result(Search(problem, aid.progress).run(), aid, started)
+
+
+def as_result(run: Search, aid: Help, started: float = 0.0) -> FitResult:
+    """What a search found, as a result."""
     scm = as_scm(run.problem, run.model)
     status = fit_status(
         run.problem,
@@ -100,10 +104,11 @@ def _fitted(problem: Problem, aid: Help) -> FitResult:
         out_of_time=run.out_of_time,
     )
     nll = scm.nll(aid.validation.x, aid.validation.is_left_out)
-    return FitResult(scm, status, nll, tuple(run.trace), problem.budget.seconds - started)
+    seconds = run.problem.budget.seconds - started
+    return FitResult(scm, status, nll, tuple(run.trace), seconds)
 
 
-def _expressed(problem: Problem, fit: FitResult, aid: Help) -> FitResult:
+def expressed(problem: Problem, fit: FitResult, aid: Help) -> FitResult:
     """The graph of a fit, fitted in the class of the problem; the fit itself if time runs out."""
     try:
         model = model_of_graph(problem, fit.scm.graph.Q, fit.scm.graph.R)

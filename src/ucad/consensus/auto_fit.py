@@ -1,0 +1,217 @@
+"""`factor_path` finds the number of factors, `fit_auto` also the model with so many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ucad._types import Progress
+from ucad.consensus.factor_path import HeldOut
+from ucad.consensus.path import FactorPath, PathSearch, default_last
+from ucad.consensus.without_factors import independent_scm
+from ucad.data import InterventionalData
+from ucad.errors import InvalidInputError
+from ucad.solvers.auto import Class, has_straight_factors, is_bent, simplest_fit
+from ucad.solvers.context import fit_in_context
+from ucad.solvers.registry import SOLVERS, Help, SolveSettings, one_thread, solve, solver_named
+from ucad.solvers.search.solver import as_result, expressed
+from ucad.solvers.status import FitResult, FitStatus
+
+__all__ = ["factor_path", "fit_auto", "fit_known", "with_number"]
+
+PATH_SOLVER = "search"
+"""The solver that climbs the path, whichever fits in the end: the others share no work over m."""
+
+
+def factor_path(
+    data: InterventionalData,
+    validation: InterventionalData,
+    settings: SolveSettings,
+    numbers: tuple[int, int | None] = (0, None),
+    progress: Progress | None = None,
+) -> FactorPath:
+    """What held-out samples say of every number of factors, and which to use.
+
+    Args:
+        data: what to learn from, standardised.
+        validation: held-out samples in the same units.
+        settings: of the fit; its number of factors is not looked at.
+        numbers: the smallest and the largest number of factors; None for as many as make sense.
+        progress: told of every number.
+
+    Raises:
+        InvalidInputError: if the numbers or the solver make no sense.
+    """
+    found: list[FactorPath] = []
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        climb = _path_search(HeldOut(train, held_out, settings.seed), settings, numbers, progress)
+        if not found:
+            found.append(climb.run())
+        return _no_factors(climb, found[0])
+
+    with one_thread():
+        if data.context is None:
+            fit(data, validation)
+        else:
+            fit_in_context(data, validation, settings.context_acts_on, fit)
+    return found[0]
+
+
+def fit_auto(
+    data: InterventionalData,
+    settings: SolveSettings,
+    *,
+    validation: InterventionalData,
+    progress: Progress | None = None,
+    checkpoint: Path | None = None,
+) -> tuple[FitResult, dict[str, Any]]:
+    """Finds the number of factors and fits so many; none, if the data show none.
+
+    Args:
+        data: what to learn from, standardised.
+        settings: of the fit; its number of factors is not looked at.
+        validation: held-out samples in the same units, which choose the number.
+        progress: told how far it is.
+        checkpoint: of the fit that follows, if it is one by gradients.
+
+    Returns:
+        The fit, and what was found for every number of factors, as plain data.
+    """
+    if data.context is None:
+        return _fit_auto(Task(data, validation, settings, progress, checkpoint))
+    found: list[dict[str, Any]] = []
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        if found and found[0]["n_factors"]:  # later rounds ask for the number of the first
+            known = with_number(settings, found[0]["n_factors"])
+            return solve(train, known, validation=held_out, progress=progress)
+        result, path = _fit_auto(Task(train, held_out, settings, progress, checkpoint))
+        found[:] = found or [path]
+        return result
+
+    result = fit_in_context(data, validation, settings.context_acts_on, fit)
+    return result, found[0]
+
+
+class Task(NamedTuple):
+    """A fit of an unknown number of factors to samples without a context."""
+
+    data: InterventionalData
+    validation: InterventionalData
+    settings: SolveSettings
+    progress: Progress | None
+    checkpoint: Path | None
+
+
+def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
+    data, validation, settings, progress, checkpoint = task
+    climb = _path_search(HeldOut(data, validation, settings.seed), settings, (0, None), progress)
+    with one_thread():
+        path = climb.run()
+    m = path.recommendation.n_factors
+    if m == 0:
+        return _no_factors(climb, path), path.to_json()
+    again = settings.solver not in ("auto", PATH_SOLVER) or settings.unmeasured != "keep"
+    if again and not path.cut_short:
+        chosen = replace(with_number(settings, m), max_seconds=_left(climb))
+        result = solve(
+            data, chosen, validation=validation, progress=progress, checkpoint=checkpoint
+        )
+    else:
+        with one_thread():
+            result = _of_path(climb, path)
+    note = f"The number of factors was found: {path.recommendation}"
+    status = replace(result.status, notes=(note, *result.status.notes))
+    return replace(result, status=status, seconds=climb.budget.seconds), path.to_json()
+
+
+def fit_known(
+    data: InterventionalData,
+    settings: SolveSettings,
+    *,
+    validation: InterventionalData,
+    progress: Progress | None = None,
+    checkpoint: Path | None = None,
+) -> tuple[FitResult, None]:
+    """Fits as many factors as the settings say, in the form of `fit_auto`."""
+    result = solve(data, settings, validation=validation, progress=progress, checkpoint=checkpoint)
+    return result, None
+
+
+def with_number(settings: SolveSettings, n_factors: int) -> SolveSettings:
+    """The settings of a fit of so many factors, prior knowledge being about all of them."""
+    prior = None if settings.prior is None else settings.prior.for_factors(n_factors)
+    return replace(settings, n_factors=n_factors, prior=prior)
+
+
+def _path_search(
+    held_out: HeldOut,
+    settings: SolveSettings,
+    numbers: tuple[int, int | None],
+    progress: Progress | None,
+) -> PathSearch:
+    if SOLVERS[settings.solver].needs_layers:
+        raise InvalidInputError(
+            f"The number of factors cannot be found for the solver '{settings.solver}', which is "
+            "for dense layers. Say how many factors to find."
+        )
+    n, (first, last) = held_out.train.n_variables, numbers
+    last = max(first, default_last(n)) if last is None else last
+    if settings.prior is not None:
+        last = max(last, settings.prior.shape[1])
+    if not 0 <= first <= last < n:
+        raise InvalidInputError(
+            "The numbers of factors to try must be from 0 up to less than the number of "
+            f"variables, {n}, the smaller one first. Got {first} to {last} instead."
+        )
+    asked = (settings.factor_mechanism, settings.variable_mechanism)
+    classes = solver_named(PATH_SOLVER).classes(*asked)
+    return PathSearch(held_out, settings, classes, (first, last), progress)
+
+
+def _left(climb: PathSearch) -> float | None:
+    limit = climb.budget.max_seconds
+    return None if limit is None else max(1e-3, limit - climb.budget.seconds)
+
+
+def _of_path(climb: PathSearch, path: FactorPath) -> FitResult:
+    """The whole search for the number recommended, from what the path has found."""
+    m, part = path.recommendation.n_factors, climb.held_out.validation
+    aid = Help(part, climb.progress)
+    if path.cut_short:
+        run = climb.runs[m]
+        run.out_of_time, run.interrupted = not climb.interrupted, climb.interrupted
+        return as_result(run, aid)
+
+    def search(one: Class) -> FitResult:
+        started = climb.budget.seconds
+        return as_result(climb.search(m, one, fills=True), aid, started)
+
+    at = climb.classes.index(climb.families)
+    return simplest_fit(
+        climb.classes[at:],
+        search,
+        lambda one, fit: expressed(climb.problem(m, one), fit, aid),
+        part,
+        lambda fit: has_straight_factors(climb.problem(m, climb.families), fit.scm),
+        lambda fit: is_bent(fit.scm, climb.held_out.train, part),
+    )
+
+
+def _no_factors(climb: PathSearch, path: FactorPath) -> FitResult:
+    """The model of independent variables, with the reason in its status."""
+    scm, part = independent_scm(climb.held_out.train), climb.held_out.validation
+    reason = f"The number of factors is {path.recommendation}"
+    if path.cut_short:
+        reason = f"{path.cut_short} No factor was found until then."
+    status = FitStatus(
+        converged=not path.cut_short,
+        feasible=True,
+        interrupted=climb.interrupted,
+        reason=reason,
+        advice=(climb.budget.advice,) if path.cut_short and not climb.interrupted else (),
+    )
+    nll = scm.nll(part.x, part.is_left_out)
+    return FitResult(scm, status, nll, (), climb.budget.seconds)
