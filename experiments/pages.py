@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import ablation, claims, screens
+from experiments import ablation, claims, factors, screens
 from experiments.cells import CELLS, Cell, paper_results
 
 __all__ = ["main", "results_page"]
@@ -106,6 +106,7 @@ def results_page() -> str:
     screen, moves, claimed = (
         rows_in(f"{name}.jsonl") for name in ("screens", "ablation", "claims")
     )
+    counted = rows_in("factors.jsonl")
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
     return text.format(
         old_commit=OLD_COMMIT,
@@ -116,6 +117,8 @@ def results_page() -> str:
         screens=screens.table(screen),
         ablation=ablation.table(moves),
         claims=claims.table(claimed) if claimed else "Not run.",
+        factors=factors.table(counted) if counted else "Not run yet.",
+        factors_commit=commits(counted),
     )
 
 

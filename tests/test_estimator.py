@@ -133,9 +133,9 @@ def test_layers_given_to_the_estimator_are_kept(problem):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_factors": 0}, "'n_factors' parameter of UCAD must be a whole number"),
-        ({"n_factors": 2.5}, "'n_factors' parameter of UCAD must be a whole number"),
-        ({"n_factors": 16}, "below the number of variables, 16"),
+        ({"n_factors": 0}, "'n_factors' parameter must be a whole number"),
+        ({"n_factors": 2.5}, "'n_factors' parameter must be a whole number"),
+        ({"n_factors": 17}, "at most the number of variables, 16"),
         ({"solver": "serach"}, "Did you mean 'search'"),
         ({"factor_mechanism": "cubic"}, "auto, linear, mlp"),
         ({"validation_share": 1.0}, "at least 0 and below 1"),

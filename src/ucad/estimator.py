@@ -26,11 +26,18 @@ from ucad.consensus.resampling import check_n_runs
 from ucad.consensus.running import RunOptions, fits_folder
 from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import as_layers, check_fittable
+from ucad.data.checks import as_flags, as_layers, check_finite, check_fittable
 from ucad.data.context import take_context
-from ucad.data.duplicates import Columns, find_variable, merge_duplicates, merged_as
-from ucad.data.targets import split_targets
+from ucad.data.duplicates import Columns, merge_duplicates, merged_as
+from ucad.data.given import (
+    check_table,
+    clamps_of,
+    columns_by_name,
+    given_interventions,
+    take_column,
+)
 from ucad.errors import InvalidInputError
+from ucad.parameters import as_callable, as_flag, as_seed, as_whole_number
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM
 from ucad.solvers import FitResult, FitStatus
@@ -188,7 +195,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             train.standardised(scaling),
             settings,
             validation=validation.standardised(scaling),
-            progress=self.progress,
+            progress=as_callable(self.progress, "progress"),
             checkpoint=checkpoint,
         )
         self.data_, self.sample_ = (
@@ -270,7 +277,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
         check_is_fitted(self)
-        Z = np.asarray(Z, dtype=np.float64)
+        Z = _numbers(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != self.graph_.n_factors:
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
@@ -279,6 +286,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
+        if isinstance(interventions, str):
+            X, interventions = take_column(X, interventions)
         x, w = self._samples(X)
         own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
         clamped = own.is_left_out if own else self._clamps(x, interventions)
@@ -330,18 +339,27 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("feature_names_in_", None)
             return X if self.layers is None else replace(X, layer_of=as_layers(self.layers))
         if isinstance(interventions, str):
-            X, interventions = _take_column(X, interventions)
-        x = validate_data(self, X, dtype=np.float64, ensure_min_samples=2, ensure_min_features=2)
+            X, interventions = take_column(X, interventions)
+        x = self._validated(X, ensure_min_samples=2, ensure_min_features=2)
         frame_names = getattr(self, "feature_names_in_", None)
         names = None if frame_names is None else frame_names.tolist()
-        if interventions is None or _is_matrix(interventions, x):
+        given = None if interventions is None else given_interventions(interventions, x.shape)
+        if given is None or isinstance(given, np.ndarray):
             return InterventionalData.from_arrays(
-                x, interventions, variable_names=names, layer_of=self.layers
+                x, given, variable_names=names, layer_of=self.layers
             )
-        labels = _labels(interventions)
-        return InterventionalData.from_targets(
-            x, labels, variable_names=names, layer_of=self.layers
-        )
+        return InterventionalData.from_targets(x, given, variable_names=names, layer_of=self.layers)
+
+    def _validated(self, X: Any, **options: Any) -> NDArray[np.float64]:
+        """X as scikit-learn checks it, as numbers."""
+        check_table(X)
+        try:
+            x = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options)
+        except (OverflowError, RuntimeError) as error:
+            raise InvalidInputError(f"X must be a matrix of numbers: {error}.") from error
+        names = getattr(self, "feature_names_in_", range(x.shape[1]))
+        check_finite(x, [str(name) for name in names])
+        return np.ascontiguousarray(x)
 
     def _parts(self, X: Any, interventions: Any, context: Any) -> tuple[InterventionalData, Parts]:
         """All data, and the parts to learn from, to choose by, and to test claims on."""
@@ -353,20 +371,18 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return data, parts_of(data, self.validation_share, _seed(self.random_state))
 
     def _scaling(self, train: InterventionalData) -> Scaling:
-        if self.standardise:
+        if as_flag(self.standardise, "standardise"):
             return Scaling.of(train.x)
         return Scaling(np.zeros(train.n_variables), np.ones(train.n_variables))
 
     def _settings(self, data: InterventionalData) -> SolveSettings:
-        n_factors = 1 if self.n_factors == AUTO else self.n_factors
-        if not isinstance(n_factors, int | np.integer) or n_factors < 1:
+        is_auto = isinstance(self.n_factors, str) and self.n_factors == AUTO
+        n_factors = (
+            1 if is_auto else as_whole_number(self.n_factors, "n_factors", low=1, other=AUTO)
+        )
+        if n_factors > data.n_variables:
             raise InvalidInputError(
-                f"The 'n_factors' parameter of UCAD must be a whole number of at least 1, or "
-                f"'auto'. Got {self.n_factors!r} instead."
-            )
-        if n_factors >= data.n_variables:
-            raise InvalidInputError(
-                f"The 'n_factors' parameter of UCAD must be below the number of variables, "
+                f"The 'n_factors' parameter of UCAD must be at most the number of variables, "
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
         _check_device(self.device)
@@ -389,25 +405,22 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The variables, and the covariates of the model if they are given."""
         check_is_fitted(self)
         X, known = take_context(X, context)
-        effect = self.scm_.context
+        effect, names = self.scm_.context, self.graph_.variable_names
         if isinstance(X, InterventionalData):
-            x, known = merged_as(X, self.graph_.variable_names).x, known or X.context
+            x, known = merged_as(X, names).x, known or X.context
         else:
-            x = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
-            x = self.columns_.merged(x)
+            by_name = None if hasattr(self, "feature_names_in_") else columns_by_name(X, names)
+            table = self._validated(X, reset=False) if by_name is None else by_name
+            x = self.columns_.merged(table) if by_name is None else table
         return x, None if known is None or effect is None else known.aligned(effect.names).values
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
         if interventions is None:
             return None
-        if getattr(interventions, "shape", None) == (len(x), self.n_features_in_):
-            return self.columns_.merged(np.asarray(interventions, dtype=bool))
-        names = self.graph_.variable_names
-        targets = [
-            [find_variable(name, names) for name in split_targets(label)]
-            for label in _labels(interventions)
-        ]
-        return np.array([np.isin(names, some) for some in targets])
+        given = given_interventions(interventions, (len(x), self.n_features_in_))
+        if isinstance(given, np.ndarray):
+            return self.columns_.any_of(as_flags(given, "interventions"))
+        return clamps_of(given, self.graph_.variable_names)
 
 
 def load(folder: str | Path) -> UCAD:
@@ -440,14 +453,9 @@ def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if not isinstance(random_state, int | np.integer):
+    if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
-    if not 0 <= random_state < 2**32:
-        raise InvalidInputError(
-            f"The 'random_state' parameter of UCAD must be from 0 to {2**32 - 1}. "
-            f"Got {random_state} instead."
-        )
-    return int(random_state)
+    return as_seed(random_state, "random_state")
 
 
 def _check_device(device: str) -> None:
@@ -479,26 +487,11 @@ def _about(data: InterventionalData) -> dict[str, Any]:
     }
 
 
-def _is_matrix(interventions: Any, x: NDArray[np.float64]) -> bool:
-    return getattr(interventions, "shape", None) == x.shape
-
-
-def _labels(interventions: Any) -> list[str]:
-    """One label a sample: a name, several joined by `;`, or nothing."""
-    return [
-        ";".join(map(str, entry))
-        if isinstance(entry, list | tuple | set | frozenset)
-        else ("" if entry is None or entry != entry else str(entry))
-        for entry in interventions
-    ]
-
-
-def _take_column(X: Any, name: str) -> tuple[Any, Any]:
-    if not hasattr(X, "columns") or name not in list(X.columns):
-        raise InvalidInputError(
-            f"'interventions' names the column '{name}', and X has no such column."
-        )
-    return X.drop(columns=[name]), X[name].tolist()
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"'{name}' must be a matrix of numbers: {error}.") from error
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

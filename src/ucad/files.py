@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import ctypes
 import errno
@@ -59,16 +60,21 @@ def check_regular(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Reads a UTF-8 text file, with or without a byte-order mark."""
+    """Reads a UTF-8 text file, with or without a byte-order mark, or UTF-16 with one."""
     check_regular(path)
     if path.stat().st_size > MAX_TEXT_BYTES:
         raise FormatError(f"'{path}' is too large to be read as text: over {MAX_TEXT_BYTES} bytes.")
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
+        is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except OSError as error:
         raise FormatError(f"'{path}' cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise FormatError(f"'{path}' is not a text file: {error}.") from error
+        raise FormatError(
+            f"'{path}' is not a text file in UTF-8: byte {error.start} is not. If it is text, save "
+            f"it as UTF-8 (in Excel: 'CSV UTF-8')."
+        ) from error
 
 
 def parse_json(text: str | bytes, number: Callable[[str], float | None] | None = None) -> Any:

@@ -171,7 +171,7 @@ def test_output_that_nobody_takes_changes_nothing(run_folder, tmp_path, ending, 
         check=False,
         env=os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"},
     )
-    assert done.returncode in (0, 2), done
+    assert done.returncode in (0, 1, 2), done  # 1: certify does not claim it in full
     assert "Traceback" not in done.stderr + done.stdout
     assert len(done.stderr.splitlines()) <= 1, done.stderr
     assert load_run(folder).status.notes == ("whole",)

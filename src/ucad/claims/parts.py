@@ -8,6 +8,7 @@ from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData
 from ucad.data.checks import check_fittable, check_informative
 from ucad.errors import InvalidInputError
+from ucad.parameters import as_number
 
 __all__ = ["Parts", "parts_of"]
 
@@ -38,12 +39,7 @@ def parts_of(data: InterventionalData, validation_share: float, seed: int) -> Pa
     Raises:
         InvalidInputError: if the share makes no sense, or leaves too little to learn from.
     """
-    share = validation_share
-    if not 0 <= share < 1:
-        raise InvalidInputError(
-            f"The 'validation_share' parameter of UCAD must be at least 0 and below 1. "
-            f"Got {share} instead."
-        )
+    share = as_number(validation_share, "validation_share", "at least 0 and below 1", 0.0, 1.0)
     if data.n_samples * share < MIN_VALIDATION_SAMPLES:
         return Parts(data, data, None)
     unseen = UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from zipfile import BadZipFile
 
 from cyclopts import Parameter
 
@@ -14,7 +15,9 @@ from ucad.errors import FormatError, InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from ucad.metrics import EvaluationTable
+    from ucad.data import InterventionalData
+    from ucad.metrics import EvaluationTable, Score
+    from ucad.scm import FactorSCM
 
 __all__ = ["evaluate", "evaluate_run", "read_array"]
 
@@ -84,35 +87,76 @@ def evaluate_run(
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
     import ucad
     from ucad.data.duplicates import merged_as
-    from ucad.metrics import ALL_METRICS, EvaluationSettings, Score, Trees
+    from ucad.metrics import ALL_METRICS, EvaluationSettings, EvaluationTable, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
 
-    learned, true = load_run(run).scm, ucad.load_scm(truth / "truth")
+    learned, true = load_run(run).scm, _true_model(truth)
+    graph = _true_graph(truth, true)
     test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
     names = learned.graph.variable_names
     try:
         test, validation = (merged_as(part, names) for part in (test, validation))
     except InvalidInputError as error:
         raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
-    table = evaluate_factors(
-        learned.state_map(test.x).numpy(),
-        read_array(truth / "factors.npy"),
-        metrics=metrics or ALL_METRICS,
-        learned_graph=(learned.graph.Q, learned.graph.R),
-        true_graph=(true.graph.Q, true.graph.R),
-        settings=EvaluationSettings(seed=seed, trees=Trees(trees)),
-    )
+    factors = read_array(truth / "factors.npy")
+    settings = EvaluationSettings(seed=seed, trees=Trees(trees))
     nll = tuple(
-        Score(
-            metric=f"nll_{name}",
-            value=learned.nll(data.x, data.is_intervened),
-            detail=f"{data.n_samples} held-out samples; the true model: "
-            f"{true.nll(data.x, data.is_intervened):.4f}",
-        )
+        _nll(name, data, learned, true)
         for name, data in (("observational", test), ("interventional", validation))
     )
-    return replace(table, scores=(*table.scores, *nll))
+    if not factors.size:
+        note = f"'{truth}' has no true factors: only how well the samples are explained is told."
+        return EvaluationTable(nll, asdict(settings), notes=(note,))
+    table = evaluate_factors(
+        learned.state_map(test.x).numpy(),
+        factors,
+        metrics=metrics or ALL_METRICS,
+        learned_graph=None if graph is None else (learned.graph.Q, learned.graph.R),
+        true_graph=graph,
+        settings=settings,
+    )
+    missing = [f"'{truth}' has no graph of factors: the structure is not compared."]
+    notes = (*table.notes, *(missing if graph is None else ()))
+    return replace(table, scores=(*table.scores, *nll), notes=notes)
+
+
+def _true_model(truth: Path) -> FactorSCM | None:
+    """The true f-SCM; None for a world that is none."""
+    import ucad
+
+    is_world = (truth / "world.json").exists() and not (truth / "truth").exists()
+    return None if is_world else ucad.load_scm(truth / "truth")
+
+
+def _true_graph(truth: Path, true: FactorSCM | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Q and R of the truth; None for a world without factors."""
+    import numpy as np
+
+    if true is not None:
+        return true.graph.Q, true.graph.R
+    try:
+        with np.load(truth / "truth.npz", allow_pickle=False) as arrays:
+            edges = {name: np.asarray(arrays[name]) for name in ("Q", "R") if name in arrays}
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
+        raise FormatError(f"'{truth / 'truth.npz'}' is damaged: {error}.") from error
+    if len(edges) < 2:
+        return None
+    if any(part.ndim != 2 or part.dtype.kind not in "biu" for part in edges.values()):
+        raise FormatError(f"'{truth / 'truth.npz'}' is damaged: Q and R must be Boolean matrices.")
+    return edges["Q"].astype(bool), edges["R"].astype(bool)
+
+
+def _nll(name: str, data: InterventionalData, learned: FactorSCM, true: FactorSCM | None) -> Score:
+    """The negative log-likelihood of held-out samples, beside that of the true model."""
+    from ucad.metrics import Score
+
+    known = "" if true is None else f"; the true model: {true.nll(data.x, data.is_intervened):.4f}"
+    return Score(
+        metric=f"nll_{name}",
+        value=learned.nll(data.x, data.is_intervened),
+        detail=f"{data.n_samples} held-out samples{known}",
+    )
 
 
 def _data_file(folder: Path, part: str) -> Path:
@@ -126,7 +170,7 @@ def read_array(path: Path) -> np.ndarray:
     """Returns the array in a .npy file, or the numbers in a .csv file with or without a heading."""
     import numpy as np
 
-    from ucad.files import check_regular
+    from ucad.files import check_regular, read_text
 
     if path.suffix not in (".npy", ".csv"):
         raise FormatError(f"'{path}' must be a .npy or a .csv file. Got '{path.suffix}' instead.")
@@ -134,19 +178,18 @@ def read_array(path: Path) -> np.ndarray:
     try:
         if path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False))
-        n_heading = 0 if _is_numbers(path) else 1
-        return np.loadtxt(path, delimiter=",", skiprows=n_heading, ndmin=2)
+        lines = read_text(path).splitlines()
+        n_heading = 0 if not lines or _is_numbers(lines[0]) else 1
+        return np.loadtxt(lines, delimiter=",", skiprows=n_heading, ndmin=2, comments=None)
     except OSError as error:
         raise FormatError(f"'{path}' cannot be read: {error.strerror or error}.") from error
     except (ValueError, EOFError, MemoryError, TypeError) as error:
         raise FormatError(f"'{path}' does not hold an array of numbers: {error}") from error
 
 
-def _is_numbers(path: Path) -> bool:
-    with path.open(encoding="utf-8") as lines:
-        cells = lines.readline().strip().split(",")
+def _is_numbers(line: str) -> bool:
     try:
-        [float(cell) for cell in cells]
+        [float(cell) for cell in line.split(",")]
     except ValueError:
         return False
     return True

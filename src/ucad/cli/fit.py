@@ -25,6 +25,9 @@ __all__ = ["estimator_for", "fit", "fit_model", "read_data", "settings_given"]
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
 
+_LAYER_DIGITS = 9
+"""Of the number of a layer: what is longer is no layer, and would not fit the type."""
+
 _logger = logging.getLogger(__name__)
 
 
@@ -315,13 +318,23 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
 def _read_layers(path: Path) -> dict[str, int]:
     """The lines name,layer of a file; others, such as a heading, say nothing."""
     import csv
+    import io
 
+    from ucad.errors import FormatError
     from ucad.files import read_text
 
-    rows = csv.reader(read_text(path).splitlines())
-    pairs = {",".join(row[:-1]): row[-1].strip() for row in rows if len(row) > 1}
-    is_layer = {name: text.isdecimal() and len(text) < 10 for name, text in pairs.items()}
-    return {name: int(text) for name, text in pairs.items() if is_layer[name]}
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
+    except csv.Error as error:
+        raise FormatError(f"'{path}' is no table of layers: {error}.") from error
+    found: dict[str, int] = {}
+    for row in rows:
+        name, layer = ",".join(row[:-1]), "".join(row[-1:]).strip()
+        if not layer.isdecimal() or len(layer) > _LAYER_DIGITS:
+            continue
+        if found.setdefault(name, int(layer)) != int(layer):
+            raise FormatError(f"'{path}' has two layers for '{name}': {found[name]} and {layer}.")
+    return found
 
 
 def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "check_same_shape",
     "check_scaling",
     "check_shapes",
+    "check_storable",
     "some",
 ]
 
@@ -111,7 +112,8 @@ def check_finite(x: VariableSamples, names: Sequence[str]) -> None:
 
 
 def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
-    """Refuses what no solver can compute with: one sample, and sizes at the edge of the doubles."""
+    """Refuses what no solver can compute with, and names that no run folder could hold."""
+    check_storable(names)
     if len(x) < 2:
         raise InvalidInputError(f"A fit needs at least 2 samples. Got {len(x)}.")
     low, high = (end.astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
@@ -129,6 +131,15 @@ def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
             f"{len(tiny)} variable(s) vary by less than {1 / MAX_MAGNITUDE:g}: {some(tiny)}. "
             f"Measure them in smaller units."
         )
+
+
+def check_storable(names: Sequence[str]) -> None:
+    """Refuses names that some file could not give back: with a null, or half a character."""
+    for name in names:
+        if "\0" in name or name != name.encode("utf-8", "replace").decode("utf-8"):
+            raise InvalidInputError(
+                f"The name {name!r} cannot be written to a file and read back. Rename it."
+            )
 
 
 def check_scaling(mean: Any, scale: Any, n_variables: int) -> None:
@@ -155,7 +166,10 @@ def as_flags(values: Any, name: str) -> np.ndarray:
 
 def as_whole_numbers(values: Any, name: str) -> np.ndarray:
     """Numbers without a fraction as integers; NaN, text and fractions are refused."""
-    values = np.asarray(values)
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"'{name}' must be one row of whole numbers: {error}.") from error
     whole = values.dtype.kind in "iub" or (
         values.dtype.kind == "f"
         and bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())

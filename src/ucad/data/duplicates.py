@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from ucad._types import VariableSamples
+from ucad._types import VariableSamples, WhichIntervened
 from ucad.data.dataset import InterventionalData, Scaling
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
 
@@ -62,6 +62,11 @@ class Columns(NamedTuple):
         return (
             values if self.is_plain else values[:, np.unique(self.variable, return_index=True)[1]]
         )
+
+    def any_of(self, flags: WhichIntervened) -> WhichIntervened:
+        """One flag per variable: whether any of its columns has it."""
+        groups = columns_by_variable(self.variable)
+        return np.stack([flags[:, group].any(axis=1) for group in groups], axis=1)
 
     def expanded(self, values: np.ndarray) -> np.ndarray:
         """The columns of a table from those of the variables."""

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from ucad.errors import InvalidInputError, did_you_mean
 
 __all__ = [
@@ -14,7 +16,9 @@ __all__ = [
     "check_targets",
     "control_notes",
     "count_targets",
+    "is_nothing",
     "join_targets",
+    "label_of",
     "normal_form",
     "split_targets",
 ]
@@ -54,6 +58,32 @@ def split_targets(label: str) -> list[str]:
         return [part.strip() for part in label.split(_SEPARATOR) if part.strip()]
     found = (match.group(1).strip() for match in _PARTS.finditer(label))
     return [_unquoted(part) for part in found if part]
+
+
+def is_nothing(value: object) -> bool:
+    """Whether a cell is empty: None, or a missing value of numpy or pandas.
+
+    >>> is_nothing(None), is_nothing(float("nan")), is_nothing(""), is_nothing(0)
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def label_of(value: object) -> str:
+    """What a cell of a column of targets says; a list of names is joined.
+
+    >>> label_of("a;b"), label_of(None), label_of(["a", "b;c"]), label_of(b"a"), label_of(1)
+    ('a;b', '', 'a;"b;c"', 'a', '1')
+    """
+    if is_nothing(value):
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, list | tuple | np.ndarray):
+        return join_targets(label_of(name) for name in value)
+    return str(value)
 
 
 def check_control(control: str, labels: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
+from ucad.parameters import as_whole_number
 from ucad.scm.context import ContextEffect
 from ucad.scm.families import AffineMap, Mechanism, StackedMechanism
 from ucad.scm.interventions import (
@@ -122,9 +123,11 @@ class FactorSCM:
     def draw_context(self, n_samples: int, seed: Seed = 0) -> Float[Tensor, "samples variables"]:
         """Draws u ~ N(0, diag(noise_scale²))."""
         generator = (
-            seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+            seed
+            if isinstance(seed, torch.Generator)
+            else torch.Generator().manual_seed(as_whole_number(seed, "seed", low=0, high=2**63 - 1))
         )
-        shape = (n_samples, self.graph.n_variables)
+        shape = (as_whole_number(n_samples, "n_samples", low=0), self.graph.n_variables)
         draws = torch.randn(shape, generator=generator, dtype=self.noise_scale.dtype)
         return draws.to(self.noise_scale) * self.noise_scale
 
@@ -268,7 +271,7 @@ class FactorSCM:
     def tensor(self, values: Matrix) -> Tensor:
         """Takes arrays and tensors to the type and device of the model."""
         if isinstance(values, np.ndarray):
-            values = torch.tensor(values)
+            values = torch.tensor(np.ascontiguousarray(values))
         return values.to(self.noise_scale)
 
     def variable_function(self, variable: str) -> MechanismFunction:

@@ -195,7 +195,12 @@ InterventionLike: TypeAlias = Intervention | Mapping[str, Value]
 
 def hard(values: Mapping[str, Value]) -> Intervention:
     """Clamps nodes to constants, or to one value a sample."""
-    return Intervention({name: Constant(value) for name, value in values.items()})
+    if not isinstance(values, Mapping):
+        raise InvalidInputError(
+            f"An intervention must be a mapping from names to values, such as {{'X1': 0.0}}. "
+            f"Got {values!r} instead."
+        )
+    return Intervention({_name(name): Constant(_value(name, v)) for name, v in values.items()})
 
 
 def soft(mechanisms: Mapping[str, MechanismFunction]) -> Intervention:
@@ -239,6 +244,37 @@ def knock_down(shares: Mapping[str, float], to: float = 0.0) -> Intervention:
     )
 
 
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidInputError(f"A variable or factor is called by a text. Got {name!r} instead.")
+    return name
+
+
+def _value(name: str, value: Value) -> Value:
+    """A finite number, or one a sample."""
+    try:
+        tensor = torch.as_tensor(value)
+        is_real = not tensor.is_complex() and tensor.ndim <= 1
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        is_real = False
+    if not is_real or not bool(torch.isfinite(tensor).all()):
+        raise InvalidInputError(
+            f"'{name}' must be set to a finite number, or to one per sample. Got {value!r} instead."
+        )
+    return value
+
+
+def _assigned(value: Value, context: Float[Tensor, " samples"]) -> Float[Tensor, " samples"]:
+    """A constant, or one number a sample, for all samples."""
+    tensor = torch.as_tensor(value).to(context)
+    if tensor.ndim and tensor.shape != context.shape:
+        raise InvalidInputError(
+            f"An intervention with one value per sample must have {len(context)} of them. "
+            f"Got {len(tensor)} instead."
+        )
+    return tensor + 0 * context
+
+
 def _both_inside(before: Mapping[str, Inside], later: Mapping[str, Inside]) -> dict[str, Inside]:
     """The later one prevails; a transformation is applied to what was there."""
     both = {**before, **later}
@@ -269,7 +305,7 @@ def replaced(replacement: Replacement, mechanism: MechanismFunction) -> Mechanis
     """What a replacement makes of a mechanism."""
     match replacement:
         case Constant(value):
-            return lambda _parents, context: torch.as_tensor(value).to(context) + 0 * context
+            return lambda _parents, context: _assigned(value, context)
         case Function(function):
             return function
         case Transform(transform):

@@ -110,9 +110,9 @@ class Problem:
 
 
 def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | None) -> None:
-    if not 1 <= n_factors < data.n_variables:
+    if not 1 <= n_factors <= data.n_variables:
         raise InvalidInputError(
-            f"'n_factors' must be at least 1 and below the number of variables, "
+            f"'n_factors' must be at least 1 and at most the number of variables, "
             f"{data.n_variables}. Got {n_factors} instead."
         )
     scale = data.x.std(axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError, did_you_mean
+from ucad.errors import InvalidInputError
+from ucad.parameters import as_number, one_of
 from ucad.scm.families import FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import Fit, check_choice, fit_in_context
@@ -158,15 +160,14 @@ class SolveSettings:
             ("factor_mechanism", families),
             ("variable_mechanism", families),
         ]:
-            value = getattr(self, name)
-            if value not in choices:
-                raise InvalidInputError(
-                    f"The '{name}' parameter must be one of {', '.join(choices)}. Got {value!r} "
-                    f"instead.{did_you_mean(str(value), choices)}"
-                )
-        if self.max_seconds is not None and not self.max_seconds > 0:
+            one_of(getattr(self, name), name, choices)
+        if self.max_seconds is not None:
+            wanted = "a finite number above 0, or None for no limit"
+            as_number(self.max_seconds, "max_seconds", wanted, math.ulp(0.0), math.inf)
+        if not isinstance(self.prior, PriorKnowledge | None):
             raise InvalidInputError(
-                f"The 'max_seconds' parameter must be above 0. Got {self.max_seconds} instead."
+                f"The 'prior' parameter must be a PriorKnowledge, which "
+                f"`ucad.solvers.prior.read_prior` reads from a file. Got {self.prior!r} instead."
             )
         if self.prior is not None and not SOLVERS[self.solver].takes_prior:
             raise InvalidInputError(
@@ -268,7 +269,7 @@ def families_asked_for(
 def _check_device(device: str, solver: str) -> None:
     try:
         kind = torch.device(device).type
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         raise InvalidInputError(
             f"The 'device' parameter must name a device of torch, like 'cpu' or 'cuda'. "
             f"Got {device!r} instead."

@@ -23,7 +23,7 @@ from ucad.data.formats.options import (
     with_side_information,
 )
 from ucad.data.missing import without_missing
-from ucad.data.targets import control_notes
+from ucad.data.targets import control_notes, label_of
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
@@ -61,7 +61,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
     known = {name: table.obs[name].to_numpy() for name in side_columns(options)}
     keep, notes = columns_to_keep(x, names, options)
     kept = [names[column] for column in keep]
-    labels = ["" if label != label else str(label) for label in table.obs[target]]
+    labels = [label_of(label) for label in table.obs[target]]
     values = (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep]
     filled = without_missing(values, kept, labels, options.missing)
     data = InterventionalData.from_targets(

@@ -20,6 +20,7 @@ from ucad.data.formats.options import (
     with_side_information,
 )
 from ucad.data.missing import without_missing
+from ucad.data.targets import label_of
 from ucad.errors import FormatError
 from ucad.files import parse_json, replacing
 
@@ -34,7 +35,7 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
     arrays = _arrays(path)
     x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
     check_matrix(x, may_be_empty="side" in arrays)
-    names = [str(name) for name in arrays.get("variable_names", _numbered(x)).reshape(-1)]
+    names = [label_of(name) for name in arrays.get("variable_names", _numbered(x)).reshape(-1)]
     check_names(names, x.shape[1])
     if "side" in arrays:
         with parsed_as(path, "a data set of ucad"):

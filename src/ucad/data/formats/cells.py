@@ -13,7 +13,7 @@ from jaxtyping import Float
 from ucad._types import VariableSamples
 from ucad.errors import FormatError, InvalidInputError
 
-__all__ = ["as_matrix", "as_numbers", "check_widths", "columns_of", "take_index"]
+__all__ = ["as_matrix", "as_numbers", "check_named", "check_widths", "columns_of", "take_index"]
 
 _MISSING = {"", "na", "nan", "n/a", "#n/a", "null", "none", "."}
 """How tables write a missing value, in lower case."""
@@ -35,7 +35,22 @@ def check_widths(path: Path, rows: list[list[str]]) -> None:
         return
     listed = "; ".join(f"Line {at} of '{path}' has {width} fields" for at, width in wrong[:_SHOWN])
     more = f"; and {len(wrong) - _SHOWN} more such lines" if len(wrong) > _SHOWN else ""
-    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.")
+    above = {len(row) for row in rows[1:]} == {wrong[0][1]} and wrong[0][1] > len(rows[0])
+    advice = " Remove what stands above the line with the names." if above else ""
+    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.{advice}")
+
+
+def check_named(path: Path, header: Sequence[str]) -> None:
+    """Refuses a first line of measurements, which would be lost; whole numbers can be names."""
+    try:
+        has_fraction = any(not float(name).is_integer() for name in header)
+    except (ValueError, OverflowError):
+        return
+    if has_fraction:
+        raise FormatError(
+            f"The first line of '{path}' must name the variables. It holds only numbers: "
+            f"{', '.join(header[:_SHOWN])}. Write a line with names above it."
+        )
 
 
 def columns_of(path: Path, rows: list[list[str]], header: list[str]) -> dict[str, Any]:

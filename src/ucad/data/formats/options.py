@@ -21,6 +21,7 @@ from ucad.data.checks import (
     check_matrix,
     check_scaling,
     check_shapes,
+    check_storable,
     some,
 )
 from ucad.data.context import Context
@@ -149,11 +150,7 @@ def parsed_as(path: Path, what: str) -> Iterator[None]:
 
 def check_writable(data: InterventionalData) -> None:
     """Refuses names that some format could not give back: with a null, or half a character."""
-    for name in (*data.variable_names, *data.regime_names):
-        if "\0" in name or name != name.encode("utf-8", "replace").decode("utf-8"):
-            raise InvalidInputError(
-                f"The name {name!r} cannot be written to a file and read back. Rename it."
-            )
+    check_storable((*data.variable_names, *data.regime_names))
 
 
 _SIDE = {

@@ -17,10 +17,12 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.cells import (
     as_matrix,
     as_numbers,
+    check_named,
     check_widths,
     columns_of,
     take_index,
 )
+from ucad.data.formats.dialect import rows_of
 from ucad.data.formats.options import (
     REGIME_COLUMN,
     TARGET_COLUMN,
@@ -35,7 +37,7 @@ from ucad.data.formats.options import (
     with_side_information,
 )
 from ucad.data.missing import without_missing
-from ucad.data.targets import check_targets, control_notes, join_targets, split_targets
+from ucad.data.targets import check_targets, control_notes, join_targets, label_of, split_targets
 from ucad.errors import (
     FormatError,
     InvalidInputError,
@@ -50,16 +52,14 @@ _METADATA = b"ucad"
 
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a comma (`.csv`) or tab (`.tsv`, `.txt`) separated table with a header line."""
-    delimiter = "," if path.suffix.lower() == ".csv" else "\t"
+    side = _side_of(path)
     with parsed_as(path, "a text table"):
-        text = read_text(path)
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    rows = [row for row in rows if row]
+        rows = rows_of(read_text(path), path, guess=side is None)
     if len(rows) < 2:
         raise FormatError(f"'{path}' has no samples: it needs a header line and a line per sample.")
-    side = _side_of(path)
     header = rows[0] if side is not None else [name.strip() for name in rows[0]]
     check_widths(path, rows)
+    check_named(path, header if side is None else ())
     if side is not None and "variable_names" in side:
         header = _columns_of(side, path, header)
     return from_columns(columns_of(path, rows, header), options, side)
@@ -88,6 +88,9 @@ def read_parquet(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a parquet table."""
     parquet = _pyarrow_parquet()
     with parsed_as(path, "a parquet file"):
+        doubled = [n for n, count in Counter(parquet.read_schema(path).names).items() if count > 1]
+        if doubled:
+            raise FormatError(f"'{path}' has two columns of the same name: '{doubled[0]}'.")
         table = parquet.read_table(path)
         columns = {name: table.column(name).to_numpy() for name in table.column_names}
         stored = (table.schema.metadata or {}).get(_METADATA)
@@ -224,7 +227,7 @@ def _take_labels(
             return [""] * n_samples
         target = default
     require_column(target, names, "targets")
-    return ["" if value is None or value != value else str(value) for value in columns.pop(target)]
+    return [label_of(value) for value in columns.pop(target)]
 
 
 def _labels(data: InterventionalData) -> list[str]:

@@ -1,0 +1,61 @@
+"""scikit-learn's own checks of an estimator: every solver, one factor, two, and as many as fit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import ucad
+from ucad.solvers import SOLVERS, gradient
+from ucad.solvers.gradient import solver as gradient_solver
+
+EPOCHS = 4
+"""Of training: what is checked is the contract, not the fit."""
+QUICK = {"search": (2,)}
+"""What `make test` tries besides tests/test_estimator.py, which has the default."""
+COUNTING = ("auto", "search")
+"""Solvers for which the number of factors is counted here; with the others it takes long."""
+
+
+class Layered(ucad.UCAD):
+    """The checks bring tables of any width: the first half of the columns makes the rest."""
+
+    def _as_data(self, X, interventions):
+        data = super()._as_data(X, interventions)
+        return replace(data, layer_of=np.arange(data.n_variables) * 2 // data.n_variables)
+
+
+@pytest.fixture(autouse=True)
+def _short_training(monkeypatch):
+    original = gradient.preset
+
+    def short(*arguments):
+        config = original(*arguments)
+        training = replace(
+            config.training,
+            learning_rates=config.training.learning_rates[:1],
+            penalty_growths=config.training.penalty_growths[:1],
+            warm_up_epochs=(0,),
+            n_seeds=1,
+            epochs=EPOCHS,
+        )
+        return replace(config, training=training, exchange_rounds=0)
+
+    monkeypatch.setattr(gradient_solver, "preset", short)
+
+
+def _cases():
+    for name, entry in SOLVERS.items():
+        kind = Layered if entry.needs_layers else ucad.UCAD
+        for n_factors in (1, 2, "auto") if name in COUNTING else (1, 2):
+            marks = [] if n_factors in QUICK.get(name, ()) else [pytest.mark.hostile_full]
+            for estimator, check in estimator_checks_generator(kind(n_factors, solver=name)):
+                label = f"{name}-{n_factors}-{check.func.__name__}"
+                yield pytest.param(estimator, check, id=label, marks=marks)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(_cases()))
+def test_scikit_learns_own_checks_hold_for_every_solver(estimator, check):
+    check(estimator)
