@@ -123,6 +123,8 @@ def judged(case: Case, problem: WorldProblem | Problem, model: Any) -> dict[str,
     learned = graph.variable_adjacency
     correlation = _correlation(problem, model) if exact else None
     must_refuse = [kind for kind in violates if kind in MUST_REFUSE]
+    if truth is not None and (truth.R.sum(axis=0) <= 1).all():  # then it is the child's
+        must_refuse = [kind for kind in must_refuse if kind is not Violation.NOISY_FACTOR]
     over = {
         "graph": answers["graph"] == "yes" and (not exact or bool(must_refuse)),
         "directions": answers["directions"] == "yes" and bool((learned & A.T & ~A).any()),
@@ -288,6 +290,9 @@ def _fired(found: Any) -> list[str]:
         "few samples": found["left"].answer.value == "not known",
         "clamps": bool(found["clamps"].details["not_clamped"]),
         "edges": bool(found["edges"].details["unsupported"]),
+        "cancelled": bool(found["edges"].details["cancelled"]),
+        "upstream": found["upstream"].answer.value == "no",
+        "shared noise": bool(found["scale"].details["with_shared_noise"]),
         "contradicted": found["directions"].details["contradicted"] > 0,
         "open directions": found["directions"].details["not_oriented"] > 0,
         "fit": found["fit"].answer.value == "no",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
-__all__ = ["draw_beyond", "draw_claims", "draw_reproduction"]
+__all__ = ["draw_beyond", "draw_calibration", "draw_claims", "draw_reproduction"]
 
 Row = Mapping[str, Any]
 BLUE, GREY = "#2a6f97", "#9a9a9a"
@@ -89,6 +90,47 @@ def draw_beyond(
         axis.grid(alpha=0.3)
     axes[0].set_ylim(0, 1.02)
     axes[0].legend(frameon=False, fontsize=8, title="★ the paper's setting", title_fontsize=8)
+    _save(figure, path)
+
+
+def draw_calibration(
+    rows: Sequence[Row], worlds: Sequence[str], bins: Sequence[float], path: Path
+) -> None:
+    """A reliability diagram per world: the share of right edges against their support.
+
+    Blue: consensuses of models that passed their tests; grey: of those that did not.
+    """
+    from experiments.calibration import shares
+    from ucad.consensus.error_control import wilson
+
+    names = [name for name in worlds if any(row["task"]["world"] == name for row in rows)]
+    n_columns = 5
+    n_rows = -(-len(names) // n_columns)
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(11, 2.3 * n_rows), layout="constrained", squeeze=False
+    )
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    for axis, name in zip(axes.flat, names, strict=False):
+        own = [row["result"] for row in rows if row["task"]["world"] == name]
+        for passed, colour in ((False, GREY), (True, BLUE)):
+            some = [one for one in own if one.get("passed") is passed]
+            for low, high in pairwise(bins):
+                right, total = shares(some, "A", low, high)
+                if total:
+                    bottom, top = wilson(right, total)
+                    at = (low + high) / 2 + (0.015 if passed else -0.015)
+                    axis.plot([at, at], [bottom, top], color=colour, lw=1)
+                    axis.plot(at, right / total, "o", color=colour, ms=2.5 + np.log10(total))
+        axis.plot([0, 1], [0, 1], color="black", lw=0.5, ls=":")
+        axis.axhline(0.9, color="black", lw=0.4)
+        axis.axvline(bins[-2], color="black", lw=0.4)
+        n_passed = sum(bool(one.get("passed")) for one in own)
+        axis.set_title(f"{name}\n{n_passed} of {len(own)} passed", fontsize=7)
+        axis.set(xlim=(0, 1), ylim=(0, 1.02))
+        axis.tick_params(labelsize=6)
+    figure.supxlabel("support of an edge between variables", fontsize=8)
+    figure.supylabel("share of these edges that are right", fontsize=8)
     _save(figure, path)
 
 

@@ -16,6 +16,7 @@ from ucad.cli.progress import shown_progress
 from ucad.runs import versions
 from ucad.sweep import Backend, Budget, Costs, Grid, LocalProcesses, RayCluster, SweepReport
 from ucad.sweep import run_sweep as _run_sweep
+from ucad.sweep.grid import RECOVERY
 
 __all__ = ["add_options", "budget_of", "provenance", "run", "seeds_of", "write_json"]
 
@@ -50,6 +51,7 @@ def run(
     options: argparse.Namespace,
     costs: Costs,
     budget: Budget | None,
+    function: str = RECOVERY,
 ) -> SweepReport:
     """Runs the tasks that have no row yet, and says what failed and what was left out."""
     backend: Backend = (
@@ -59,7 +61,7 @@ def run(
     )
     with shown_progress() as progress:
         report = _run_sweep(
-            Grid(tuple(tasks)),
+            Grid(tuple(tasks), function),
             options.table,
             backend,
             costs=costs,

@@ -204,6 +204,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.acts_on_ = result.acts_on
         scm = result.scm.in_original_units(scaling)
+        known = data if unseen is None else together(train, validation)
         data, train, validation = (result.seen(scm, part) for part in (data, train, validation))
         unseen = None if unseen is None else result.seen(scm, unseen)
         self._keep(result, scm.canonical(train.x))
@@ -216,7 +217,6 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=settings.seed,
         )
         if self.n_runs and self.graph_.n_factors:
-            known = data if unseen is None else together(train, validation)
             found = with_number(settings, self.graph_.n_factors)
             self._find_consensus(result, known, found, options)
         if not (result.status.converged and result.status.feasible):

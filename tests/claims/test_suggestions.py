@@ -17,7 +17,7 @@ from tests.claims.models import (
     samples_of,
 )
 from ucad.claims.adequacy import Adequacy
-from ucad.claims.suggestions import _linear_part, _partial_slope, suggestions
+from ucad.claims.suggestions import _linear_and_curved, _partial_slope, suggestions
 from ucad.claims.weights import Weights
 
 TARGETS = ((0,), (1,), (2,), (3,), (4,))
@@ -126,6 +126,7 @@ def test_the_linear_part_tells_a_missing_factor_from_a_missing_curve(left, is_li
             return replace(data, x=x)
 
     samples = samples_of(SMALL, Changed(scm=SMALL, targets=()), n_samples=1500)
-    part = _linear_part(samples, 3)
-    assert part > 0.9 if is_linear else part < 0.1
-    assert _linear_part(samples, 0) == 1.0
+    linear, curved = _linear_and_curved(samples, 3)
+    assert linear > 10 * curved if is_linear else curved > 10 * linear
+    assert max(linear, curved) > 0.05
+    assert _linear_and_curved(samples, 0) == (0.0, 0.0)

@@ -13,13 +13,14 @@ from ucad.claims.verdict import permissions, verdict
 
 DETAILS = {
     "left": {"smallest_share_seen": 0.05, "below_resolution": [], "findings": []},
-    "edges": {"unsupported": []},
+    "edges": {"unsupported": [], "cancelled": []},
     "directions": {"contradicted": 0, "by_orientation_only": 0, "by_acting_on_the_effect": 0},
     "distinct": {"explain_nothing": []},
+    "scale": {"with_shared_noise": []},
 }
 KEYS = (
-    *("fit", "left", "clamps", "edges", "acyclic", "directions", "anchors", "unique"),
-    *("distinct", "scale", "exact", "error", "regimes"),
+    *("fit", "left", "clamps", "upstream", "edges", "acyclic", "directions", "anchors", "unique"),
+    *("distinct", "scale", "exact", "effects", "error", "regimes"),
 )
 GOOD = {
     key: Claim(key, f"Is {key} good?", Answer.YES, f"Text of {key}.", "-", DETAILS.get(key, {}))
@@ -49,7 +50,7 @@ def test_good_answers_permit_everything_in_the_order_to_read_it():
     assert verdict(permitted, ()).startswith("May be claimed: which variables make")
 
 
-@pytest.mark.parametrize("key", ["fit", "left", "clamps", "acyclic"])
+@pytest.mark.parametrize("key", ["fit", "left", "clamps", "upstream", "acyclic"])
 def test_what_refutes_the_model_refuses_graph_directions_factors_and_values(key):
     found = answers(given({key: Answer.NO}))
     assert {found[what] for what in WHATS[:4]} == {Answer.NO}
@@ -137,7 +138,7 @@ def test_values_need_their_own_answer_and_the_factors():
 
 
 @pytest.mark.parametrize(
-    ("error", "regimes", "answer"),
+    ("effects", "regimes", "answer"),
     [
         (Answer.YES, Answer.UNKNOWN, Answer.YES),
         (Answer.UNKNOWN, Answer.PARTLY, Answer.PARTLY),
@@ -145,8 +146,26 @@ def test_values_need_their_own_answer_and_the_factors():
         (Answer.YES, Answer.NO, Answer.NO),
     ],
 )
-def test_predictions_are_the_worst_of_what_was_tested(error, regimes, answer):
-    assert answers(given({"error": error, "regimes": regimes}))["predictions"] is answer
+def test_predictions_are_the_worst_of_what_was_tested(effects, regimes, answer):
+    assert answers(given({"effects": effects, "regimes": regimes}))["predictions"] is answer
+
+
+def test_a_small_error_at_zero_noise_permits_nothing_and_a_large_one_is_a_doubt():
+    untested = {"effects": Answer.UNKNOWN, "regimes": Answer.UNKNOWN}
+    assert answers(given(untested))["predictions"] is Answer.UNKNOWN
+    assert answers(given({"error": Answer.NO}))["predictions"] is Answer.PARTLY
+
+
+def test_noise_that_children_share_refutes_the_graph():
+    permitted = given(scale={"with_shared_noise": ["Z1"]})
+    assert answers(permitted)["graph"] is Answer.NO
+    assert "children of Z1 share noise" in permitted[0].conditions[0]
+
+
+def test_paths_that_cancel_leave_the_graph_in_part():
+    permitted = given({"edges": Answer.PARTLY}, edges={"cancelled": ["X1 → X3"]})
+    assert permitted[0].answer is Answer.PARTLY
+    assert "The paths of X1 → X3 cancel" in " ".join(permitted[0].conditions)
 
 
 def test_a_wrong_shape_of_f_x_leaves_predictions_in_part():
@@ -163,7 +182,7 @@ def test_the_verdict_of_a_refused_graph_hands_two_suggestions_on():
 
 
 def test_the_verdict_says_what_may_be_claimed_in_full_in_part_and_not():
-    text = verdict(given({"scale": Answer.PARTLY, "error": Answer.NO}), ())
+    text = verdict(given({"scale": Answer.PARTLY, "effects": Answer.NO}), ())
     assert f"In part: {CLAIMABLE['values']}." in text
     assert f"Not: {CLAIMABLE['predictions']}." in text
 

@@ -14,10 +14,11 @@ from ucad.claims.edges import edge_worth
 from ucad.claims.leftover_claim import nothing_left
 from ucad.claims.mechanism_class import values
 from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
-from ucad.claims.regimes import held_out_regimes
+from ucad.claims.regimes import held_out_regimes, predicted_effects
 from ucad.claims.samples import TestSamples
 from ucad.claims.structure import acyclicity, anchors, distinctness, uniqueness
 from ucad.claims.suggestions import suggestions
+from ucad.claims.upstream import upstream
 from ucad.claims.verdict import permissions, verdict
 from ucad.claims.weights import Weights
 from ucad.data import InterventionalData
@@ -93,18 +94,21 @@ def certify(
     soft = [n for r, n in enumerate(data.regime_names) if data.kind_of(r).may_listen]
     clamped = clamps(samples, soft)
     oriented = directions(samples, data, account.open_directions)
+    upward, known = upstream(samples, soft), values(weights, shape, left)
     found = (
         held_out_fit(samples),
         nothing_left(adequacy, weights, seed),
         clamped,
+        upward,
         edge_worth(samples),
         acyclicity(scm.graph, data),
         oriented,
         anchors(scm.graph, weights),
         uniqueness(scm.graph),
         distinctness(weights),
-        values(weights, shape, left),
+        known,
         exactness(scm, data, seed),
+        predicted_effects(samples, seed),
         abstraction_error(scm, unseen, seed),
         held_out_regimes(samples, seed),
     )
@@ -116,6 +120,8 @@ def certify(
         weights,
         clamped.details["not_clamped"],
         oriented.details["edges_contradicted"],
+        upward.details["moved"],
+        known.details["with_shared_noise"],
     )
     said = verdict(given, suggested) if scm.graph.n_factors else NO_FACTORS
     return Certificate(said, given, found, suggested, tuple(account.notes))

@@ -10,9 +10,10 @@ from jaxtyping import Float
 from scipy.special import ndtri
 
 from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.net_effects import net_worth, replaceable
 from ucad.claims.ridge import curves, fitted
+from ucad.claims.robust import log_density, spread
 from ucad.claims.samples import Fold, TestSamples
-from ucad.scm.factor_scm import VARIANCE_FLOOR
 
 __all__ = ["edge_worth"]
 
@@ -24,13 +25,6 @@ MAX_EDGES, MAX_EDGES_IF_LARGE = 200, 40
 
 MAX_CHILDREN, MAX_CHILDREN_IF_LARGE = 12, 4
 """Edges into a factor are judged by so many of its children, the most correlated ones."""
-
-DEGREES_OF_FREEDOM = 4
-"""Of the Student-t density by which residuals are judged: tails as heavy as those of real
-measurements, at little cost for normal ones."""
-
-MEDIAN_OF_NORMAL = 0.6745
-"""The median of |u| for u ~ N(0, 1), by which a median becomes a standard deviation."""
 
 N_RANDOM_FEATURES = 20
 """Random tanh features of the smoothers: half of those of the adequacy tests, for speed."""
@@ -45,19 +39,24 @@ def edge_worth(samples: TestSamples) -> Claim:
     X_i → Z_k, z_k is replaced by its regression on the other parents, summed over the children.
     d = the difference of log-densities of a test sample, Student's t of 4 degrees of freedom so
     that heavy tails do not drown it, both with the spread of the fuller model on fitting rows;
-    supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges).
+    supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges). Low-level edges that several factors
+    carry are asked for what they are worth along all paths together (`net_worth`).
     """
     tests = _EdgeTests(samples)
     edges = tests.weakest
     n_edges = int(samples.graph.Q.sum() + samples.graph.R.sum())
-    threshold = float(-ndtri(LEVEL / max(n_edges, 1)))
+    net = net_worth(samples, tests.fold.test)
+    threshold = float(-ndtri(LEVEL / max(n_edges + len(net), 1)))
     worth = {tests.name(*edge): round(tests.worth(*edge), 3) for edge in edges}
     weak = [name for name, z in worth.items() if z <= threshold]
+    mixed = replaceable(samples.graph, [pair for pair, z in net.items() if z <= threshold])
+    idle = [" → ".join(samples.graph.variable_names[v] for v in pair[:2]) for pair in mixed]
     if not edges:
         answer, text = Answer.UNKNOWN, "The graph has no edges."
-    elif weak:
+    elif weak or idle:
         answer = Answer.NO if len(weak) == len(edges) else Answer.PARTLY
-        text = f"Unseen samples are explained as well without {listed(weak)}: not to be claimed."
+        which = listed(weak + idle)
+        text = f"Unseen samples are explained as well without {which}: not to be claimed."
     else:
         answer = Answer.YES
         text = f"Each of the {len(edges)} edges tested makes unseen samples more likely."
@@ -69,7 +68,13 @@ def edge_worth(samples: TestSamples) -> Claim:
         answer,
         text,
         "Paired comparison of log-likelihoods on unseen samples",
-        {"unsupported": weak, "threshold": round(threshold, 3), "worth": worth, "n_edges": n_edges},
+        {
+            "unsupported": weak,
+            "cancelled": idle,
+            "threshold": round(threshold, 3),
+            "worth": worth,
+            "n_edges": n_edges,
+        },
     )
 
 
@@ -80,7 +85,7 @@ class _EdgeTests:
     samples: TestSamples
 
     @cached_property
-    def _fold(self) -> Fold:
+    def fold(self) -> Fold:
         """One fold is enough: of several, the first."""
         fold = self.samples.folds[0]
         most = MAX_FIT_ROWS_IF_LARGE if self.samples.is_large else MAX_FIT_ROWS
@@ -88,7 +93,7 @@ class _EdgeTests:
 
     @cached_property
     def _correlation(self) -> Float[np.ndarray, "variables factors"]:
-        rows = self._fold.fit
+        rows = self.fold.fit
         x, z = (v[rows] - v[rows].mean(axis=0) for v in (self.samples.x, self.samples.z))
         size = np.outer(np.linalg.norm(x, axis=0), np.linalg.norm(z, axis=0))
         return np.abs(x.T @ z) / np.maximum(size, 1e-12)
@@ -115,7 +120,7 @@ class _EdgeTests:
         if not into:
             kept = [k for k in self.samples.factors_of[variable] if k != factor]
             d = self._gain(variable, self.samples.z[:, kept])
-            return _paired_z(d[~self.samples.is_intervened[self._fold.test, variable]])
+            return _paired_z(d[~self.samples.is_intervened[self.fold.test, variable]])
         z = self._without(variable, factor)
         children = np.flatnonzero(self.samples.graph.R[:, factor])
         most = MAX_CHILDREN_IF_LARGE if self.samples.is_large else MAX_CHILDREN
@@ -128,43 +133,37 @@ class _EdgeTests:
         samples = self.samples
         others = np.flatnonzero(samples.graph.Q[:, k] & (np.arange(samples.n_variables) != i))
         columns = self._curves(samples.x[:, others])
-        _, everywhere = fitted(columns[self._fold.fit], samples.z[self._fold.fit, k], columns)
+        _, everywhere = fitted(columns[self.fold.fit], samples.z[self.fold.fit, k], columns)
         z = samples.z.copy()
         z[:, k] = everywhere
         return z
 
     def _gain(self, j: int, z: Float[np.ndarray, "samples some"]) -> Float[np.ndarray, " test"]:
         """What the factors add to log p(x_j | z), per test row; 0 where j is acted on."""
-        error, spread = self._full(j)
+        error, size = self._full(j)
         reduced = self._errors(j, z)[1]
-        gain = _log_density(error / spread) - _log_density(reduced / spread)
-        return np.where(self.samples.is_intervened[self._fold.test, j], 0.0, gain)
+        gain = log_density(error / size) - log_density(reduced / size)
+        return np.where(self.samples.is_intervened[self.fold.test, j], 0.0, gain)
 
     def _full(self, j: int) -> tuple[Float[np.ndarray, " test"], float]:
         """The errors of x_j given all its factors on test rows, and their spread."""
         cache: dict[int, tuple[np.ndarray, float]] = self.__dict__.setdefault("_cache", {})
         if j not in cache:
             at_fit, at_test = self._errors(j, self.samples.z[:, self.samples.factors_of[j]])
-            middle = float(np.median(np.abs(at_fit))) if len(at_fit) else 0.0
-            cache[j] = at_test, max(middle / MEDIAN_OF_NORMAL, VARIANCE_FLOOR**0.5)
+            cache[j] = at_test, spread(at_fit)
         return cache[j]
 
     def _errors(
         self, j: int, z: Float[np.ndarray, "samples some"]
     ) -> tuple[Float[np.ndarray, " fit"], Float[np.ndarray, " test"]]:
         """x_j minus its regression on curves of z, on fitting and on test rows."""
-        fit, test = self.samples.free(j, self._fold.fit), self._fold.test
+        fit, test = self.samples.free(j, self.fold.fit), self.fold.test
         columns_fit, columns_test = self._curves(z[fit]), self._curves(z[test])
         at_fit, at_test = fitted(columns_fit, self.samples.x[fit, j], columns_test)
         return self.samples.x[fit, j] - at_fit, self.samples.x[test, j] - at_test
 
     def _curves(self, u: Float[np.ndarray, "rows inputs"]) -> Float[np.ndarray, "rows columns"]:
         return curves(u, n_random=0 if self.samples.is_large else N_RANDOM_FEATURES)
-
-
-def _log_density(u: Float[np.ndarray, " rows"]) -> Float[np.ndarray, " rows"]:
-    """That of Student's t with 4 degrees of freedom, up to a constant."""
-    return -0.5 * (DEGREES_OF_FREEDOM + 1) * np.log1p(u**2 / DEGREES_OF_FREEDOM)
 
 
 def _paired_z(d: Float[np.ndarray, " rows"]) -> float:

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from ucad.claims.clamps import centred_within
 from ucad.claims.samples import Rows, TestSamples
 
-__all__ = ["Slopes", "acting_on_cause", "acting_on_effect"]
+__all__ = ["Slopes", "acting_on_cause", "acting_on_effect", "contribution"]
 
 CONSTANT = 1e-3
 """The standard deviation within a regime, in units of the free variable's, of a fixed value."""
@@ -75,16 +75,16 @@ def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
     fixed = _is_fixed(samples, i, rows)
     varying = rows[~fixed]
     if len(varying) >= MIN_ACTED_ROWS:
-        c, y = _contribution(samples, i, effects, varying)
+        c, y = contribution(samples, i, effects, varying)
         free = ~samples.is_intervened[np.ix_(varying, effects)]
         total = _pooled(total, _within(c, y, free, samples.regime[varying]))
     if fixed.any():
         base = _baseline(samples, i)
-        at_base = (*_contribution(samples, i, effects, base), _free(samples, base, effects))
+        at_base = (*contribution(samples, i, effects, base), _free(samples, base, effects))
         for label in np.unique(samples.regime[rows[fixed]]):
             own = rows[fixed & (samples.regime[rows] == label)]
             if len(own) >= MIN_ACTED_ROWS and len(base) >= MIN_ACTED_ROWS:
-                here = (*_contribution(samples, i, effects, own), _free(samples, own, effects))
+                here = (*contribution(samples, i, effects, own), _free(samples, own, effects))
                 total = _pooled(total, _contrast(here, at_base))
                 total = _pooled(total, _spread_contrast(here, at_base))
     return total
@@ -146,7 +146,7 @@ def _free(samples: TestSamples, rows: Rows, variables: Rows) -> np.ndarray:
     return ~samples.is_intervened[np.ix_(rows, variables)]
 
 
-def _contribution(
+def contribution(
     samples: TestSamples, i: int, effects: Rows, rows: Rows
 ) -> tuple[np.ndarray, np.ndarray]:
     """c_ij and y = e_j + c_ij, in units of x_j's standard deviation."""

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from ucad.claims.answers import Answer, Claim, listed
 from ucad.claims.linear_side import could_be_the_other
+from ucad.claims.reliability import FactorNoise, factor_noise
 from ucad.claims.weights import MIN_WEIGHT, Weights
 
 __all__ = ["MechanismClass", "kept_classes", "simplest_classes", "values"]
@@ -86,6 +87,7 @@ def values(
         _statement(affine),
         {
             "factors": rows,
+            "with_shared_noise": _with_shared_noise(weights, shape_findings),
             "affine": affine,
             "metric": "MCC with Pearson correlation" if scale else "MCC with RDC",
         },
@@ -93,6 +95,7 @@ def values(
 
 
 SCALE, ONE_TO_ONE, NOT_KNOWN = "up to scale and shift", "up to a one-to-one map", "not known"
+UP_TO_NOISE = "up to scale, shift and noise"
 
 
 def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[str, str]:
@@ -109,6 +112,9 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
         return {"known": NOT_KNOWN, "because": "it has no out-anchor that carries weight"}
     if own_children & left:
         return {"known": NOT_KNOWN, "because": "something is left of the variables it drives"}
+    noise = factor_noise(weights.samples, k)
+    if noise.is_there:
+        return {"known": NOT_KNOWN, "because": _shared_noise(noise)}
     discrete = [int(i) for i in parents if weights.is_discrete[i]]
     by_parents = scm.factor_mechanism.is_affine and len(parents) >= 2 and not discrete
     by_children = scm.variable_mechanism.is_affine and len(children) >= 2 and not discrete
@@ -116,10 +122,39 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
     is_tested = (by_parents or by_children) and not own_children & shape
     if is_tested and not both and could_be_the_other(weights.samples, k):
         return {"known": ONE_TO_ONE, "because": "its one curve may lie on either side of it"}
+    if is_tested and not noise.is_small:
+        return {"known": UP_TO_NOISE, "because": _untested_noise(noise)}
     if is_tested:
         side = "it is linear in its parents" if by_parents else "its children are linear in it"
         return {"known": SCALE, "because": f"{side}, which was tested, and has an out-anchor"}
     return {"known": ONE_TO_ONE, "because": _why_not_scale(weights, k, discrete, shape)}
+
+
+def _with_shared_noise(weights: Weights, shape_findings: Collection[str]) -> list[str]:
+    """Factors whose children share noise; a wrong shape of F_X, which they share too, is none."""
+    graph = weights.samples.graph
+    bent = np.isin(graph.variable_names, list(shape_findings))
+    return [
+        name
+        for k, name in enumerate(graph.factor_names)
+        if not bent[graph.R[:, k]].any() and factor_noise(weights.samples, k).is_there
+    ]
+
+
+def _shared_noise(noise: FactorNoise) -> str:
+    return (
+        f"its children share noise of {noise.value:.0%} of its variance, which its parents do not "
+        "explain: it has noise of its own, or they were read with noise"
+    )
+
+
+def _untested_noise(noise: FactorNoise) -> str:
+    if np.isinf(noise.error):
+        return "it takes two children to tell whether its parents were read with noise"
+    return (
+        f"whether its parents were read with noise is known to ± {2 * noise.error:.0%} of its "
+        "variance only"
+    )
 
 
 def _why_not_scale(weights: Weights, k: int, discrete: list[int], shape: set[str]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ucad.claims.adequacy import Adequacy, Finding, Level
+from ucad.claims.adequacy import MIN_SHARE, Adequacy, Finding, Level
 from ucad.claims.answers import listed
 from ucad.claims.clamps import centred_within
 from ucad.claims.ridge import Ridge, curves
@@ -68,7 +70,12 @@ _TEXTS = {
 
 
 def suggestions(
-    adequacy: Adequacy, weights: Weights, not_clamped: list[str], contradicted: list[list[str]]
+    adequacy: Adequacy,
+    weights: Weights,
+    not_clamped: list[str],
+    contradicted: list[list[str]],
+    moved: Sequence[Mapping[str, Any]] = (),
+    noisy: Sequence[str] = (),
 ) -> tuple[Suggestion, ...]:
     """Weighs the explanations of all findings.
 
@@ -77,6 +84,8 @@ def suggestions(
         weights: for values that repeat.
         not_clamped: variables that still listen to their factors where they were acted on.
         contradicted: edges, (cause, effect), that interventions contradict.
+        moved: what goes with a cause that was set from outside and is not below it.
+        noisy: factors whose children share noise.
     """
     samples = adequacy.samples
     votes: dict[str, float] = dict.fromkeys(_TEXTS, 0.0)
@@ -86,8 +95,13 @@ def suggestions(
         names["clamp"] = not_clamped
     graph_findings = adequacy.at(Level.GRAPH)[:MAX_FINDINGS]
     beyond_parents = {finding.variable for finding in adequacy.at(Level.PARENTS)}
+    driven = [finding for finding in graph_findings if _causal(samples, finding)]
     for finding in graph_findings:
-        for kind, weight in _votes(samples, finding, finding.variable in beyond_parents).items():
+        reading = _Reading(
+            is_beyond_parents=finding.variable in beyond_parents,
+            is_source_driven=bool({one.variable for one in driven} & _first_source(finding)),
+        )
+        for kind, weight in _votes(samples, finding, reading).items():
             votes[kind] += weight / len(graph_findings)
             names[kind] += [finding.variable] if weight > 0 else []
     if not graph_findings and adequacy.at(Level.SHAPE):
@@ -97,6 +111,12 @@ def suggestions(
         votes["cause"] += CONTRADICTED_WEIGHT
         votes["edge"] += CONTRADICTED_WEIGHT / 2
         names["cause"] = names["edge"] = [effect for _, effect in contradicted]
+    if noisy and not graph_findings:
+        votes["cause"] += 1.0
+        names["cause"] = [*names["cause"], *noisy]
+    if moved and not graph_findings:
+        votes["edge"] += 1.0
+        names["edge"] += [str(row["variable"]) for row in moved]
     _add_zeros(votes, names, weights)
     return tuple(
         Suggestion(kind, round(weight, 3), _worded(kind, names[kind]))
@@ -120,28 +140,56 @@ def _add_zeros(votes: dict[str, float], names: dict[str, list[str]], weights: We
         names["zeros"] = sorted(many)
 
 
-def _votes(samples: TestSamples, finding: Finding, beyond_parents: bool) -> dict[str, float]:
+class _Reading(NamedTuple):
+    """What else is known of a finding.
+
+    Attributes:
+        is_beyond_parents: whether something is left beyond functions of the low-level parents.
+        is_source_driven: whether its strongest source has a finding with a cause of its own.
+    """
+
+    is_beyond_parents: bool
+    is_source_driven: bool
+
+
+def _first_source(finding: Finding) -> set[str]:
+    return {name for (kind, name), _ in finding.sources[:1] if kind == "value"}
+
+
+def _causal(samples: TestSamples, finding: Finding) -> list[int]:
+    """Variables outside the low-level parents that move the finding where they are acted on."""
+    j = samples.graph.variable_index(finding.variable)
+    is_parent = samples.graph.variable_adjacency[:, j]
+    candidates = _candidates(samples, finding, j)
+    return [i for i in candidates if not is_parent[i] and _moves(samples, i, j)]
+
+
+def _votes(samples: TestSamples, finding: Finding, reading: _Reading) -> dict[str, float]:
     """What one variable with something left speaks for.
 
     A variable outside P(j), the low-level parents, that moves e_j where it is acted on is a direct
     cause or the parent of a missing factor. A parent whose effect differs between where it is free
     and where it is acted on, or a source that goes along only where it is free, shares a hidden
-    cause. What a smooth function of the parents explains is a missing factor where they enter
-    linearly, and another class of mechanisms where they do not.
+    cause; unless that source is driven itself, since children of a missing factor go along, too.
+    What a smooth function of the parents explains is a missing factor or a direct edge where they
+    enter linearly, and another class of mechanisms where they do not: no flaw of the graph bends a
+    straight line.
     """
     j = samples.graph.variable_index(finding.variable)
     is_parent = samples.graph.variable_adjacency[:, j]
-    candidates = _candidates(samples, finding, j)
-    causal = [i for i in candidates if not is_parent[i] and _moves(samples, i, j)]
+    causal = _causal(samples, finding)
+    linear, curved = _linear_and_curved(samples, j)
+    if not reading.is_beyond_parents and curved > max(MIN_SHARE, linear):
+        return {"class": 1.0}
     biased = [i for i in np.flatnonzero(is_parent) if _differs(samples, int(i), j)]
-    if causal and beyond_parents:
+    if causal and reading.is_beyond_parents:
         first, second = ("edge", "factor") if len(causal) == 1 else ("factor", "edge")
         return {first: 0.6, second: 0.4, "cause": 0.2 * bool(biased)}
     if biased:
         return {"cause": 1.0}
-    if not beyond_parents:
-        linear = _linear_part(samples, j)
-        return {"factor": linear, "class": 1.0 - linear}
+    if not reading.is_beyond_parents:
+        part = linear / max(linear + curved, 1e-12)
+        return {"factor": 0.6 * part, "edge": 0.4 * part, "class": 1.0 - part}
     if any(_moves(samples, j, i) for i in _named(samples, finding)[:MAX_EFFECTS]):
         return {"factor": 0.5, "edge": 0.5}  # the cause's side of a missing edge
     kind, name = finding.sources[0][0] if finding.sources else ("value", finding.variable)
@@ -150,6 +198,8 @@ def _votes(samples: TestSamples, finding: Finding, beyond_parents: bool) -> dict
     if kind == "shape":
         return {"class": 0.5, "factor": 0.5}
     acted = samples.is_intervened[:, samples.graph.variable_index(name)]
+    if reading.is_source_driven:
+        return {"factor": 0.6, "edge": 0.2, "cause": 0.2}
     if acted.sum() >= MIN_ACTED_ROWS:
         return {"cause": 0.7, "factor": 0.2, "edge": 0.1}
     return {"factor": 0.35, "edge": 0.3, "cause": 0.35}
@@ -214,17 +264,17 @@ def _partial_slope(
     return slope, float(np.sqrt((x**2 * (e - slope * x) ** 2).sum())) / power
 
 
-def _linear_part(samples: TestSamples, j: int) -> float:
-    """Of what the low-level parents predict of e_j, the share that is linear in them."""
+def _linear_and_curved(samples: TestSamples, j: int) -> tuple[float, float]:
+    """The share of x_j that its parents predict linearly of e_j, and what curves add to it."""
     rows = samples.free(j, samples.folds[0].fit)
     parents = np.flatnonzero(samples.graph.variable_adjacency[:, j])
     if len(parents) == 0:
-        return 1.0
+        return 0.0, 0.0
     e, u = samples.residual[rows, j], samples.x[np.ix_(rows, parents)]
     z = samples.z[np.ix_(rows, samples.factors_of[j])]
     e = e - _prediction(curves(z), e)
     linear, smooth = (float(_prediction(columns, e).var()) for columns in (u, curves(u)))
-    return min(1.0, linear / max(smooth, 1e-12))
+    return linear, max(smooth - linear, 0.0)
 
 
 def _prediction(columns: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -26,9 +26,14 @@ def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tupl
     """
     refuted = [
         f"{found[key].question} No."
-        for key in ("fit", "left", "clamps", "acyclic")
+        for key in ("fit", "left", "clamps", "upstream", "acyclic")
         if found[key].answer is Answer.NO
     ]
+    noisy = found["scale"].details["with_shared_noise"]
+    if noisy:
+        refuted.append(
+            f"The children of {listed(noisy)} share noise that no measured variable explains."
+        )
     graph = _graph(found, refuted, held_out=held_out, guesses=guesses)
     directions = _directions(found, refuted)
     factors = _factors(found, graph, directions)
@@ -116,8 +121,14 @@ def _has_another_shape(left: Claim) -> bool:
 def _doubts_about_edges(found: Found) -> list[Doubt]:
     """Edges without worth or direction, and factors that others could replace."""
     doubts = []
-    if found["edges"].answer is Answer.PARTLY:
-        text = f"Only without the edges {listed(found['edges'].details['unsupported'])}."
+    unsupported, cancelled = (found["edges"].details[key] for key in ("unsupported", "cancelled"))
+    if unsupported:
+        doubts.append((Answer.PARTLY, f"Only without the edges {listed(unsupported)}."))
+    if cancelled:
+        text = (
+            f"The paths of {listed(cancelled)} cancel: the factors may be mixtures of others, "
+            "which would do without."
+        )
         doubts.append((Answer.PARTLY, text))
     if found["directions"].details["contradicted"] > 0:
         text = "Interventions contradict the directions of some edges."
@@ -165,17 +176,19 @@ def _values(found: Found, factors: Permission) -> Permission:
 
 
 def _predictions(found: Found, refuted: Sequence[str]) -> Permission:
-    tests = [found[key] for key in ("error", "regimes") if found[key].answer is not Answer.UNKNOWN]
-    if not tests:
-        texts = (found["error"].text, found["regimes"].text)
+    keys = [key for key in ("effects", "regimes") if found[key].answer is not Answer.UNKNOWN]
+    if not keys:
+        texts = (found["effects"].text, found["regimes"].text)
         return Permission("predictions", Answer.UNKNOWN, texts)
-    answers = [claim.answer for claim in tests]
-    conditions = [claim.text for claim in tests]
+    answers = [found[key].answer for key in keys]
+    conditions = [found[key].text for key in keys]
+    if found["error"].answer is Answer.NO:
+        answers.append(Answer.PARTLY)
+        conditions.append(found["error"].text)
     if found["clamps"].answer is Answer.NO:
         answers.append(Answer.NO)
         conditions.append(found["clamps"].text)
     if _has_another_shape(found["left"]):
-        # Δ̂ less noise cannot see this: the residuals that stand for noise hold the wrong shape too
         answers.append(Answer.PARTLY)
         conditions.append(
             "F_X is of another shape than the model's: effects may be too large or small."

@@ -177,6 +177,7 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
         status=run.status.to_json(),
         history=run.history,
         metrics=load_metrics(folder),
+        support=None if run.consensus is None else run.consensus.support,
         factors=run.factors,
         provenance={
             "created": run.created,

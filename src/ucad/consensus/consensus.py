@@ -23,8 +23,9 @@ from ucad.consensus.resampling import MIN_RUNS, Kind, plan
 from ucad.consensus.running import STAGE, Fits, RunOptions, cost_sentence, run_fits
 from ucad.consensus.support import STABLE, Graph, Support, adequacy_of
 from ucad.data import InterventionalData
+from ucad.data.context import Context
 from ucad.graph import FactorGraph
-from ucad.scm import FactorSCM
+from ucad.scm import FactorSCM, at_average_context
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import SolveSettings
 
@@ -86,6 +87,7 @@ def find_consensus(  # noqa: PLR0913  (the front door: everything by its own nam
     note = _note(fits, len(draws))
     if sum(fit.draw.kind is Kind.HALF for fit in fits.done) < MIN_RUNS:
         return Consensus(support=None, scm=None, fits=(), n_left=fits.n_left, note=note)
+    data = at_average_context(scm, data)
     counts = count(scm, fits.done, common_samples(data).x)
     graph = consensus_graph(counts, data, settings.prior)
     stable = None if graph is None else refitted(graph, scm, data, settings.seed)
@@ -103,15 +105,19 @@ def together(first: InterventionalData, second: InterventionalData) -> Intervent
     """Two parts of one data set as one, the samples of the first before those of the second."""
     if first is second:
         return first
-    arrays: dict[str, Any] = {}
-    for name in ("x", "is_intervened", "regime", "is_missing"):
-        parts = [getattr(part, name) for part in (first, second)]
-        if any(part is not None for part in parts):
-            parts = [
-                np.zeros(part.x.shape, dtype=bool) if one is None else one
-                for one, part in zip(parts, (first, second), strict=True)
-            ]
-            arrays[name] = np.concatenate(parts)
+    parts = (first, second)
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("x", "is_intervened", "regime")
+    }
+    if any(part.is_missing is not None for part in parts):
+        missing = [part.is_missing for part in parts]
+        known = [np.zeros(part.x.shape, dtype=bool) for part in parts]
+        filled = [k if one is None else one for one, k in zip(missing, known, strict=True)]
+        arrays["is_missing"] = np.concatenate(filled)
+    if first.context is not None and second.context is not None:
+        values = [first.context.values, second.context.aligned(first.context.names).values]
+        arrays["context"] = Context(first.context.names, np.concatenate(values))
     return replace(first, **arrays)
 
 

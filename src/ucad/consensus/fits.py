@@ -16,9 +16,10 @@ import numpy as np
 
 from ucad.consensus.resampling import Draw, Kind, rows_of
 from ucad.data import InterventionalData, Scaling
+from ucad.data.context import Context
 from ucad.errors import FormatError
 from ucad.files import replacing
-from ucad.scm import FactorSCM, load_scm, save_scm
+from ucad.scm import FactorSCM, at_average_context, load_scm, save_scm
 from ucad.scm.storage import JSON_NAME, TENSORS_NAME
 from ucad.solvers import FitResult
 from ucad.solvers.prior import PriorKnowledge
@@ -47,6 +48,8 @@ def store(data: InterventionalData, folder: Path) -> None:
         name: getattr(data, name) for name in _ARRAYS if getattr(data, name) is not None
     }
     names = {"variable_names": data.variable_names, "regime_names": data.regime_names}
+    if data.context is not None:
+        arrays["context"], names["context"] = data.context.values, data.context.names
     text = np.frombuffer(json.dumps(names).encode(), dtype=np.uint8)
     with replacing(folder / DATA) as beside, beside.open("wb") as file:
         np.savez(file, names=text, **arrays)
@@ -110,7 +113,8 @@ def fit_scaled(
     result = solve(
         train.standardised(scaling), settings, validation=validation.standardised(scaling)
     )
-    return result, result.scm.in_original_units(scaling).canonical(train.x)
+    scm = result.scm.in_original_units(scaling)
+    return result, scm.canonical(at_average_context(scm, train).x)
 
 
 def unpacked(model: Mapping[str, str]) -> FactorSCM:
@@ -137,8 +141,10 @@ def _packed(scm: FactorSCM) -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _stored(folder: str, fingerprint: str) -> InterventionalData:
     with np.load(Path(folder, DATA), allow_pickle=False) as found:
-        arrays = {name: found[name] for name in found.files}
+        arrays: dict[str, Any] = {name: found[name] for name in found.files}
     names = json.loads(arrays.pop("names").tobytes())
+    if "context" in arrays:
+        arrays["context"] = Context(tuple(names["context"]), arrays["context"])
     data = InterventionalData(
         **arrays,
         variable_names=tuple(names["variable_names"]),

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from ucad.consensus.support import Graph, Support
 from ucad.errors import InvalidInputError, MissingDependencyError
 from ucad.graph import FactorGraph
 from ucad.report.charts import block_order
 from ucad.report.layout import Place, low_level_layout
+from ucad.report.support_panel import weak_edges
 from ucad.scm import FactorSCM
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["factor_concept_figure", "factor_path_figure", "graph_figure", "heat_map_figure"]
 
 UP, DOWN, FACTOR, VARIABLE = "#0072b2", "#c04f00", "#33415c", "#5a626b"
+NOT_STABLE = "#9aa1a9"
 DIVERGING = "RdBu"
 MOST_LABELS = 60
 """Names in a figure of the largest size: more would overlap."""
@@ -32,11 +35,12 @@ WIDEST = 14.0
 """Largest width and height of a figure, in inches: twice a page."""
 
 
-def graph_figure(scm: FactorSCM) -> Figure:
+def graph_figure(scm: FactorSCM, support: Support | None = None) -> Figure:
     """Variables → factors → variables, causes to the left; thicker edges weigh more.
 
     Variables without edges are left out. Blue and full raises, orange and dashed lowers; for
-    mechanisms that are not linear, weights have no sign and all edges are blue.
+    mechanisms that are not linear, weights have no sign and all edges are blue. Edges and factors
+    that do not come back in fits on parts of the samples are dotted and grey.
     """
     graph, places = scm.graph, low_level_layout(scm.graph)
     x, y = zip(*places.values(), strict=True)
@@ -44,15 +48,19 @@ def graph_figure(scm: FactorSCM) -> Figure:
     figure = _figure(min(WIDEST, max(4.0, width)), min(WIDEST, max(2.5, height)))
     axes = figure.add_subplot()
     into, out_of = _signed_weights(scm)
+    weak = weak_edges(support, Graph.Q) | weak_edges(support, Graph.R)
     for matrix, weight, inward in ((graph.Q, into, True), (graph.R, out_of, False)):
         largest = max(float(np.abs(weight).max(initial=0.0)), 1e-12)
         for i, k in np.argwhere(matrix):
             ends = (graph.variable_names[i], graph.factor_names[k])
-            source, target = (places[name] for name in (ends if inward else ends[::-1]))
-            _arrow(axes, source, target, float(weight[i, k]) / largest)
+            ends = ends if inward else ends[::-1]
+            source, target = (places[name] for name in ends)
+            _arrow(axes, source, target, float(weight[i, k]) / largest, is_weak=ends in weak)
     small = len(places) > MOST_LABELS
     for name, place in places.items():
-        _node(axes, graph, name, place, small=small)
+        is_weak = support is not None and name in graph.factor_names
+        is_weak = is_weak and support is not None and not support.stable_factor(name)
+        _node(axes, graph, name, place, small=small, is_weak=is_weak)
     axes.set_xlim(min(x) - 0.6, max(x) + 0.6)
     axes.set_ylim(max(y) + 1.0, min(y) - 1.0)
     axes.set_axis_off()
@@ -144,18 +152,25 @@ def _signed_weights(scm: FactorSCM) -> tuple[np.ndarray, np.ndarray]:
     return weights[0].T.astype(np.float64), weights[1].astype(np.float64)
 
 
-def _arrow(axes: Axes, source: Place, target: Place, weight: float) -> None:
+def _arrow(
+    axes: Axes, source: Place, target: Place, weight: float, *, is_weak: bool = False
+) -> None:
     style = {"color": UP if weight >= 0 else DOWN, "linestyle": "-" if weight >= 0 else "--"}
+    if is_weak:
+        style = {"color": NOT_STABLE, "linestyle": ":"}
     arrow = {"arrowstyle": "-|>", "lw": 0.5 + 1.8 * abs(weight), "shrinkA": 14, "shrinkB": 14}
     axes.annotate("", xy=target, xytext=source, arrowprops={**style, **arrow, "alpha": 0.8})
 
 
-def _node(axes: Axes, graph: FactorGraph, name: str, place: Place, *, small: bool) -> None:
+def _node(
+    axes: Axes, graph: FactorGraph, name: str, place: Place, *, small: bool, is_weak: bool
+) -> None:
     is_factor = name in graph.factor_names
     box = {
         "boxstyle": "round,pad=0.3",
-        "facecolor": FACTOR if is_factor else "white",
+        "facecolor": NOT_STABLE if is_weak else FACTOR if is_factor else "white",
         "edgecolor": FACTOR if is_factor else VARIABLE,
+        "linestyle": ":" if is_weak else "-",
         "linewidth": 0.8,
     }
     size = 9 if is_factor else 5 if small else 7

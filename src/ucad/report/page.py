@@ -14,6 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ucad.claims import ASSUMED, CLAIMABLE, Certificate
+from ucad.consensus.support import Graph, Support
 from ucad.data import InterventionalData
 from ucad.errors import FormatError, InvalidInputError
 from ucad.files import read_text, write_text
@@ -22,6 +23,7 @@ from ucad.report.effects import clamp_effects
 from ucad.report.formatting import MOST_ROWS, template_environment
 from ucad.report.layout import Place, high_level_layout, low_level_layout
 from ucad.report.strengths import EdgeStrengths, edge_strengths
+from ucad.report.support_panel import panel, sentence_mark, weak_edges
 from ucad.report.words import correlates, factor_card, factor_sentence, overview
 from ucad.scm import FactorSCM
 
@@ -47,6 +49,7 @@ class ReportContent:
         history: numbers along the fit, a row an epoch or step; may have a `stage`.
         metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
         provenance: what it takes to repeat it: versions, seed, command, fingerprint.
+        support: how often each factor and edge came back, if that was tried.
         factors: what was found for every number of factors, as the JSON of a `FactorPath`.
     """
 
@@ -59,6 +62,7 @@ class ReportContent:
     history: Sequence[Mapping[str, Any]] = ()
     metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    support: Support | None = None
     factors: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -94,15 +98,19 @@ def render(content: ReportContent) -> str:
     metrics, notes = _metric_rows(content.metrics)
     payload: dict[str, Any] = {
         "factors": [factor_card(graph, name, strengths) for name in graph.factor_names],
-        "low": _low_level(scm, strengths),
-        "high": _high_level(scm),
+        "low": _low_level(scm, strengths, content.support),
+        "high": _high_level(scm, content.support),
         "effects": [effect.to_json() for effect in clamp_effects(scm, data, strengths)],
     }
     return environment.from_string(_asset("page.html.j2")).render(
         content=content,
         graph=graph,
         overview=overview(graph, data, content.n_samples),
-        sentences=[(name, factor_sentence(graph, name, strengths)) for name in graph.factor_names],
+        sentences=[
+            (name, factor_sentence(graph, name, strengths) + sentence_mark(content.support, name))
+            for name in graph.factor_names
+        ],
+        support=None if content.support is None else panel(content.support),
         payload=Markup(_embedded(payload)),
         effects=payload["effects"],
         heat_maps=_heat_maps(scm, strengths),
@@ -154,24 +162,30 @@ def _embedded(payload: Mapping[str, Any]) -> str:
     return text
 
 
-def _low_level(scm: FactorSCM, strengths: EdgeStrengths) -> dict[str, Any]:
+def _low_level(scm: FactorSCM, strengths: EdgeStrengths, support: Support | None) -> dict[str, Any]:
     """Nodes by number: variables first, then factors."""
     graph, places = scm.graph, low_level_layout(scm.graph)
     n = graph.n_variables
-    edges = []
+    edges, names = [], graph.variable_names + graph.factor_names
+    weak = weak_edges(support, Graph.Q) | weak_edges(support, Graph.R)
     for matrix, strength, mixed, inward in (
         (graph.Q, strengths.into, strengths.into_mixed, True),
         (graph.R, strengths.out_of, strengths.out_of_mixed, False),
     ):
         for i, k in zip(*(axis.tolist() for axis in matrix.nonzero()), strict=True):
             ends = [i, n + k] if inward else [n + k, i]
-            edges.append([*ends, float(f"{strength[i, k]:.3g}"), int(mixed[i, k])])
-    return {"nodes": _nodes(graph.variable_names + graph.factor_names, n, places), "edges": edges}
+            is_weak = int((names[ends[0]], names[ends[1]]) in weak)
+            edges.append([*ends, float(f"{strength[i, k]:.3g}"), int(mixed[i, k]), is_weak])
+    return {"nodes": _nodes(names, n, places), "edges": edges}
 
 
-def _high_level(scm: FactorSCM) -> dict[str, Any]:
-    graph = scm.graph
-    edges = [[int(a), int(b), 0, 0] for a, b in zip(*graph.factor_adjacency.nonzero(), strict=True)]
+def _high_level(scm: FactorSCM, support: Support | None) -> dict[str, Any]:
+    graph, weak = scm.graph, weak_edges(support, Graph.B)
+    names = graph.factor_names
+    edges = [
+        [int(a), int(b), 0, 0, int((names[a], names[b]) in weak)]
+        for a, b in zip(*graph.factor_adjacency.nonzero(), strict=True)
+    ]
     return {"nodes": _nodes(graph.factor_names, 0, high_level_layout(graph)), "edges": edges}
 
 

@@ -30,6 +30,7 @@
     { selector: "edge.up", style: { "line-color": c.up, "target-arrow-color": c.up } },
     { selector: "edge.down", style: { "line-color": c.down, "target-arrow-color": c.down, "line-style": "dashed" } },
     { selector: "edge.mixed", style: { "line-color": c.mixed, "target-arrow-color": c.mixed, "line-style": "dotted" } },
+    { selector: "edge.weak", style: { "line-style": "dotted", "target-arrow-shape": "vee", "arrow-fill": "hollow" } },
     { selector: "edge.high", style: { "curve-style": "bezier" } },
     { selector: "node.faded", style: { opacity: 0.35 } },
     { selector: "edge.faded", style: { opacity: 0.1 } },
@@ -60,9 +61,9 @@
         classes: isFactor ? "factor" : "variable",
         position: { x: x * columnGap, y: y * rowGap },
       })),
-      ...edges.map(([source, target, strength, mixed], number) => ({
-        data: { id: "e" + number, source: "n" + source, target: "n" + target, width: level === "high" ? 2.5 : 1 + 3 * Math.abs(strength) / strongest, opacity: crowd },
-        classes: level === "high" ? "high" : mixed ? "mixed" : strength < 0 ? "down" : "up",
+      ...edges.map(([source, target, strength, mixed, weak], number) => ({
+        data: { id: "e" + number, source: "n" + source, target: "n" + target, width: level === "high" ? 2.5 : 1 + 3 * Math.abs(strength) / strongest, opacity: weak ? crowd / 2 : crowd },
+        classes: (level === "high" ? "high" : mixed ? "mixed" : strength < 0 ? "down" : "up") + (weak ? " weak" : ""),
       })),
     ];
   };
