@@ -36,10 +36,11 @@ from ucad.data.given import (
     given_interventions,
     take_column,
 )
+from ucad.data.readings import reading_noise
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_callable, as_flag, as_seed, as_whole_number
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM
+from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import AUTO, SolveSettings
 
@@ -74,6 +75,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
             status that says so. None for no limit.
+        measurement: how variables were read: `none` for without noise, `gaussian`, `counts`, or
+            `auto` (counts where the values are counts); the linear search alone knows of noise.
+        measurement_noise: the standard deviation of a `gaussian` reading, in the units of X, for
+            all variables or for each.
         random_state: random seed.
         device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
@@ -113,6 +118,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     standardise: bool
     validation_share: float
     max_seconds: float | None
+    measurement: str
+    measurement_noise: float | Sequence[float] | None
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
@@ -139,6 +146,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
+        measurement: str = "none",
+        measurement_noise: float | Sequence[float] | None = None,
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
@@ -157,6 +166,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
+        self.measurement = measurement
+        self.measurement_noise = measurement_noise
         self.random_state = random_state
         self.device = device
         self.progress = progress
@@ -189,7 +200,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_n_runs(self.n_runs)
         options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
         data, (train, validation, unseen) = self._parts(X, interventions, context)
-        settings, scaling = self._settings(data), self._scaling(train)
+        scaling = self._scaling(train)
+        settings = self._settings(data, scaling)
         fit = fit_auto if self.n_factors == AUTO else fit_known
         result, self.path_ = fit(
             train.standardised(scaling),
@@ -244,7 +256,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data, (train, validation, _) = self._parts(X, interventions, context)
         scaling = self._scaling(train)
         parts = (train.standardised(scaling), validation.standardised(scaling))
-        return factor_path(*parts, self._settings(data), (first, last), self.progress)
+        return factor_path(*parts, self._settings(data, scaling), (first, last), self.progress)
 
     def _find_consensus(
         self,
@@ -270,9 +282,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(found.note, ConvergenceWarning, stacklevel=3)
 
     def transform(self, X: Any, context: Any = None) -> NDArray[np.float64]:
-        """τ: the factors of given samples, at their context or at the average one."""
+        """τ: the factors of given samples, at their context or at the average one.
+
+        Of noisy readings it is a posterior mean (`ucad.scm.estimated_state`).
+        """
         x, w = self._samples(X, context)
-        return _finite(self.scm_.state_map(x, w).cpu().numpy())
+        return _finite(estimated_state(self.scm_, x, w).z.cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
@@ -368,14 +383,18 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data = data if covariates is None else data.with_context(covariates)
         data, self.columns_ = merge_duplicates(data)
         check_fittable(data.x, data.variable_names)
-        return data, parts_of(data, self.validation_share, _seed(self.random_state))
+        # With measurement noise there is one class of mechanisms, and nothing to choose by.
+        noise = reading_noise(data, self.measurement, self.measurement_noise)
+        chooses = noise is None or isinstance(self.n_factors, str)
+        seed = _seed(self.random_state)
+        return data, parts_of(data, self.validation_share, seed, chooses=chooses)
 
     def _scaling(self, train: InterventionalData) -> Scaling:
         if as_flag(self.standardise, "standardise"):
             return Scaling.of(train.x)
         return Scaling(np.zeros(train.n_variables), np.ones(train.n_variables))
 
-    def _settings(self, data: InterventionalData) -> SolveSettings:
+    def _settings(self, data: InterventionalData, scaling: Scaling) -> SolveSettings:
         is_auto = isinstance(self.n_factors, str) and self.n_factors == AUTO
         n_factors = (
             1 if is_auto else as_whole_number(self.n_factors, "n_factors", low=1, other=AUTO)
@@ -386,6 +405,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
         _check_device(self.device)
+        noise = reading_noise(data, self.measurement, self.measurement_noise)
         return SolveSettings(
             n_factors=int(n_factors),
             solver=self.solver,
@@ -397,6 +417,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
+            noise=None if noise is None else (noise / scaling.scale**2).tolist(),
         )
 
     def _samples(
@@ -502,7 +523,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
             value = value.item()
         if value is None or isinstance(value, bool | int | float | str):
             plain[name] = value
-        elif name == "layers":
+        elif name in ("layers", "measurement_noise"):
             plain[name] = np.asarray(value).tolist()
         elif name != "progress":
             plain[name] = repr(value)

@@ -71,6 +71,8 @@ _SETTINGS = {
         ),
         Optional(str),
     ),
+    "measurement": Optional(str),
+    "measurement_noise": Optional((float, [float], NoneType)),
     "standardise": Optional(bool),
     "validation_share": Optional(float),
     "random_state": Optional((int, str, NoneType)),

@@ -92,6 +92,12 @@ def test_a_class_that_does_better_when_expressed_is_searched_too(linear, found):
     assert "F_Z mlp and F_X mlp" in result.status.notes[-1]
 
 
+def test_the_classes_within_the_richest_are_not_expressed_if_it_does_no_better(linear, found):
+    faked = Faked(linear, found, noises([CLASSES[2], CLASSES[3]]))
+    faked.chosen()
+    assert faked.expressed == [CLASSES[3]]
+
+
 def test_a_search_that_was_cut_short_is_the_last(linear, found):
     first = Faked(linear, found, noises([CLASSES[3]]), unfinished=[CLASSES[0]])
     assert not first.chosen().status.converged

@@ -33,8 +33,10 @@ class Parts(NamedTuple):
     unseen: InterventionalData | None
 
 
-def parts_of(data: InterventionalData, validation_share: float, seed: int) -> Parts:
-    """Splits the data, within regimes.
+def parts_of(
+    data: InterventionalData, validation_share: float, seed: int, *, chooses: bool = True
+) -> Parts:
+    """Splits the data, within regimes; where nothing is chosen, validation is part of training.
 
     Raises:
         InvalidInputError: if the share makes no sense, or leaves too little to learn from.
@@ -43,6 +45,7 @@ def parts_of(data: InterventionalData, validation_share: float, seed: int) -> Pa
     if data.n_samples * share < MIN_VALIDATION_SAMPLES:
         return Parts(data, data, None)
     unseen = UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0
+    share = share if chooses else 0.0
     parts = data.split(1 - share - unseen, share, unseen, seed=seed)
     try:
         check_fittable(parts.train.x, data.variable_names)
@@ -52,4 +55,5 @@ def parts_of(data: InterventionalData, validation_share: float, seed: int) -> Pa
             f"A 'validation_share' of {share} leaves {parts.train.n_samples} of "
             f"{data.n_samples} samples to learn from, which is too little: {error}"
         ) from error
-    return Parts(parts.train, parts.validation, parts.test if unseen else None)
+    validation = parts.validation if chooses else parts.train
+    return Parts(parts.train, validation, parts.test if unseen else None)

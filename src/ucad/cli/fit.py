@@ -41,6 +41,8 @@ def fit(
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
     budget: float | None = None,
+    measurement: str | None = None,
+    measurement_noise: float | None = None,
     layers: str | None = None,
     prior: str | None = None,
     target: str | None = None,
@@ -93,6 +95,11 @@ def fit(
         How variables are made of factors: the same.
     budget
         The seconds a fit may take; the best model found until then is kept (exit code 1).
+    measurement
+        How variables were read: none (without noise), gaussian (see --measurement-noise), counts
+        (whole numbers, or log(1 + count / depth)) or auto (counts where the values are).
+    measurement_noise
+        The standard deviation of a gaussian reading, in the units of the file.
     layers
         A csv file with one line per variable, name,layer: causes lie in earlier layers than
         effects.
@@ -246,6 +253,8 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
         standardise=settings.standardise,
         validation_share=settings.validation_share,
         max_seconds=settings.budget,
+        measurement=settings.measurement,
+        measurement_noise=settings.measurement_noise,
         random_state=settings.seed,
         device=settings.device,
         n_runs=settings.runs,

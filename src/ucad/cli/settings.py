@@ -22,6 +22,7 @@ _SHAPES: dict[str, Any] = {
     "seed": int,
     "validation_share": float,
     "budget": float,
+    "measurement_noise": float,
     "min_mean": float,
     "standardise": bool,
     "drop_constant": bool,
@@ -43,6 +44,8 @@ class FitSettings:
         factor_mechanism: auto, linear, mlp or spline.
         variable_mechanism: auto, linear, mlp or spline.
         budget: the seconds a fit may take, or none.
+        measurement: none, gaussian, counts or auto.
+        measurement_noise: the standard deviation of a gaussian reading, or none.
         layers: a file with one line per variable (name,layer), or none.
         prior: a TOML file of edges that are known, or none.
         standardise: fit on variables of mean 0 and variance 1.
@@ -69,6 +72,8 @@ class FitSettings:
     factor_mechanism: str = "auto"
     variable_mechanism: str = "auto"
     budget: float | None = None
+    measurement: str = "none"
+    measurement_noise: float | None = None
     layers: str | None = None
     prior: str | None = None
     standardise: bool = True

@@ -31,6 +31,7 @@ from ucad.scm.interventions import (
     shift,
     soft,
 )
+from ucad.scm.measurement import EstimatedState, denoised, estimated_state
 from ucad.scm.mechanisms import Bijection, Reparametrised
 from ucad.scm.storage import load_scm, save_scm
 
@@ -47,6 +48,7 @@ __all__ = [
     "Constant",
     "ContextEffect",
     "ErrorBound",
+    "EstimatedState",
     "FactorSCM",
     "Function",
     "HighLevelModel",
@@ -62,7 +64,9 @@ __all__ = [
     "State",
     "Transform",
     "at_average_context",
+    "denoised",
     "error_bound",
+    "estimated_state",
     "family_named",
     "family_of",
     "hard",

@@ -65,6 +65,8 @@ class FactorSCM:
         noise_scale: the standard deviation of u, one a variable.
         intervention: what has been done to the model so far.
         context: what observed covariates do to the variables, if there are any.
+        reading_noise: the standard deviation of the noise with which every variable is read, or
+            None for none; it is part of `noise_scale`, and no mechanism sees it.
     """
 
     graph: FactorGraph
@@ -73,6 +75,7 @@ class FactorSCM:
     noise_scale: Float[Tensor, " variables"]
     intervention: Intervention = IDENTITY
     context: ContextEffect | None = None
+    reading_noise: Float[Tensor, " variables"] | None = None
 
     def __post_init__(self) -> None:
         _check_mask("factor_mechanism", self.factor_mechanism, self.graph.Q.T)
@@ -84,6 +87,14 @@ class FactorSCM:
             )
         if not bool((self.noise_scale >= 0).all()):
             raise InvalidInputError("'noise_scale' must be at least 0 everywhere.")
+        if self.reading_noise is not None and (
+            self.reading_noise.shape != self.noise_scale.shape
+            or not bool((self.reading_noise >= 0).all())
+        ):
+            raise InvalidInputError(
+                "'reading_noise' must have one entry of at least 0 per variable, "
+                f"{self.graph.n_variables}. Got shape {tuple(self.reading_noise.shape)}."
+            )
         if self.context is not None and len(self.context.weight) != self.graph.n_variables:
             raise InvalidInputError(
                 f"'context' must have weights for {self.graph.n_variables} variables. Got "
@@ -114,7 +125,7 @@ class FactorSCM:
 
         With covariates that act on readings, F_Z(x − C (w − w̄)).
         """
-        return self.factor_mechanism(self._read(x, covariates))
+        return self.factor_mechanism(self.without_context(x, covariates))
 
     def expected_variables(self, z: Matrix) -> Float[Tensor, "samples variables"]:
         """F_X(z): the variables expected from given factors, without noise."""
@@ -170,7 +181,7 @@ class FactorSCM:
 
         The context of a clamped variable has left no trace in x: it is set to 0.
         """
-        x = self._read(x, covariates)
+        x = self.without_context(x, covariates)
         context = x - self.expected_variables(self.factor_mechanism(x))
         context = context - self._offsets(covariates)[0]
         if is_intervened is None:
@@ -262,6 +273,7 @@ class FactorSCM:
             variable_mechanism=F_X.after(to_original),
             noise_scale=self.noise_scale * scale,
             context=self.context and self.context.scaled(scale),
+            reading_noise=None if self.reading_noise is None else self.reading_noise * scale,
         )
 
     def in_standard_units(self, scaling: Scaling) -> FactorSCM:
@@ -284,7 +296,7 @@ class FactorSCM:
         k = self.graph.factor_index(factor)
         return _one_target(self.factor_mechanism, k, np.flatnonzero(self.graph.Q[:, k]))
 
-    def _read(self, x: Matrix, covariates: Covariates | None) -> Tensor:
+    def without_context(self, x: Matrix, covariates: Covariates | None) -> Tensor:
         """What factors read: x without what covariates add to readings."""
         is_read = self.context is not None and self.context.on_readings
         if covariates is None or not is_read:

@@ -29,6 +29,9 @@ SCHEMA_VERSION = 1
 """Of the files of a model; a change that old readers would misread raises it."""
 
 JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
+READING_NOISE = "reading_noise"
+"""The tensor of the noise of readings; models without such noise lack it."""
+
 _KINDS = {family.name: family.mechanism_type for family in FAMILIES}
 _ROLES = ("factor_mechanism", "variable_mechanism")
 _DESCRIPTION = {
@@ -54,6 +57,8 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
         "R": torch.tensor(scm.graph.R, dtype=torch.uint8),
         "noise_scale": scm.noise_scale,
     }
+    if scm.reading_noise is not None:
+        tensors[READING_NOISE] = scm.reading_noise
     description: dict[str, Any] = {
         "format": "ucad factor SCM",
         "schema_version": SCHEMA_VERSION,
@@ -102,8 +107,11 @@ def load_scm(folder: str | Path) -> FactorSCM:
         noise_scale = _numbers(tensors, "noise_scale", (n_variables,))
         if len({tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()}) > 1:
             raise FormatError("The tensors must all have the same precision.")
+        is_noisy = READING_NOISE in tensors
+        noise = _numbers(tensors, READING_NOISE, (n_variables,)) if is_noisy else None
         context = _context(description.get("context"), tensors, n_variables)
-        return FactorSCM(FactorGraph(Q, R, *names), F_Z, F_X, noise_scale, context=context)
+        graph = FactorGraph(Q, R, *names)
+        return FactorSCM(graph, F_Z, F_X, noise_scale, context=context, reading_noise=noise)
     except UcadError as error:
         raise FormatError(f"'{folder}' holds no consistent model: {error}") from error
 

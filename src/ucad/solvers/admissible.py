@@ -26,6 +26,7 @@ class Admissible:
         order: a place for every variable that causes must precede, or None. Without noise and
             interventions an order found by a blurred score binds: no later score can tell.
         prior: edges known to be there or not, or None.
+        barred: entry [i, j] says that variable i is not to be a low-level parent of j, or None.
         is_labelled: whether the factors asked about are those of the prior, in its order.
     """
 
@@ -33,6 +34,7 @@ class Admissible:
     layer_of: LayerOf | None = None
     order: LayerOf | None = None
     prior: PriorKnowledge | None = None
+    barred: BooleanMatrix | None = None
     is_labelled: bool = False
 
     @classmethod
@@ -61,6 +63,8 @@ class Admissible:
         possible: BooleanMatrix = ~self.ancestors.T & ~np.eye(n, dtype=bool)
         if self.position is not None:
             possible &= self.position[:, None] < self.position[None, :]
+        if self.barred is not None:
+            possible &= ~self.barred
         if self.prior is not None:
             possible &= boolean_product(self._may_be_parent, self._may_be_child.T)
         return possible

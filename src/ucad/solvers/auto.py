@@ -14,9 +14,10 @@ from ucad.claims.ridge import curves, fitted
 from ucad.data import InterventionalData
 from ucad.graph import transitive_closure
 from ucad.scm import FactorSCM
-from ucad.scm.families import NETWORK, Family
+from ucad.scm.families import NETWORK, Affine, Family
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Regression
+from ucad.solvers.regression.fitting import Regression, unit_variance
+from ucad.solvers.regression.joint import fit_together
 from ucad.solvers.regression.moments import explained_nats
 from ucad.solvers.status import FitResult
 
@@ -29,8 +30,6 @@ a parent altogether."""
 N_LOOKED_AT = 6
 """Variables by which it is guessed which side is nonlinear: those with the most parents."""
 
-ONE_DIRECTION = 0.95
-"""Share of the squared gradient along its leading direction, above which x_j = g(a·x)."""
 
 Class = tuple[Family, Family]
 """The families of F_Z and F_X."""
@@ -48,7 +47,8 @@ def simplest_fit(
 
     The first class is fitted; others only if its residuals are predictable by curves. Then the
     likelier of the two half-linear classes is searched, and what it found is expressed in the
-    others, at a fraction of a search: a class that does better that way is searched, too.
+    others, the richest first, at a fraction of a search: a class that does better that way is
+    searched, too. If the richest does no better, none of those it contains does.
 
     Args:
         classes: simple ones first.
@@ -68,8 +68,12 @@ def simplest_fit(
         if _is_cut_short(found[following]):
             break
         best = max(found.values(), key=lambda one: float(_likelihood(one, validation).mean()))
-        others = {one: express(one, best) for one in classes if one not in found}
-        following = _better_class({**others, **found}, found, validation)
+        fits, following = dict(found), None
+        for one in (one for one in reversed(classes) if one not in found):
+            fits[one] = express(one, best)
+            following = _better_class(fits, found, validation)
+            if following is None:
+                break
     return _chosen(found, validation)
 
 
@@ -112,24 +116,36 @@ def _is_curved(
 
 
 def has_straight_factors(problem: Problem, scm: FactorSCM) -> bool:
-    """Whether variables of one factor are functions of one direction, x_j = g(a·x).
+    """Whether most variables of one factor are functions of one direction, x_j = g(a·x).
 
-    Networks are fitted to a few of them; if every gradient has one direction, F_Z may be linear.
+    Then F_Z may be linear. Asked of a few variables, by `_bends_beyond_one_direction`.
     """
-    graph, data = scm.graph, problem.data
-    A = np.asarray(graph.variable_adjacency)
-    n_parents = np.where(graph.R.sum(axis=1) == 1, A.sum(axis=0), 0)
-    shares = []
-    for j in np.argsort(-n_parents, kind="stable")[:N_LOOKED_AT]:
-        if n_parents[j] < 2:
-            continue
-        free = (~data.is_left_out[:, j]).astype(np.float64)
-        regression = Regression(data.x[:, j], free)
-        function = problem.fitter(NETWORK).fit(data.x, np.flatnonzero(A[:, j]), regression)
-        gradient = function.gradient(data.x)
-        values = np.linalg.eigvalsh((gradient.T @ gradient).astype(np.float64))
-        shares.append(values[-1] / max(values.sum(), 1e-12))
-    return bool(shares) and float(np.median(shares)) > ONE_DIRECTION
+    A, R = np.asarray(scm.graph.variable_adjacency), np.asarray(scm.graph.R)
+    n_parents = np.where(R.sum(axis=1) == 1, A.sum(axis=0), 0)
+    looked_at = np.argsort(-n_parents, kind="stable")[:N_LOOKED_AT]
+    nats = [
+        _bends_beyond_one_direction(problem, int(j), np.flatnonzero(A[:, j]))
+        for j in looked_at[n_parents[looked_at] > 1]
+    ]
+    return bool(nats) and float(np.median(nats)) < problem.penalty
+
+
+def _bends_beyond_one_direction(
+    problem: Problem, j: int, parents: Int[np.ndarray, " some"]
+) -> float:
+    """Nats by which x_j = f(x), a network, beats x_j = g(a·x), ½ per further weight taken off."""
+    data, fitter = problem.data, problem.fitter(NETWORK)
+    regression = Regression(data.x[:, j], (~data.is_left_out[:, j]).astype(np.float64))
+    free = fitter.fit(data.x, parents, regression)
+    gradient = free.gradient(data.x)
+    _, directions = np.linalg.eigh((gradient.T @ gradient).astype(np.float64))
+    direction = unit_variance(Affine(parents, directions[:, -1], 0.0), data.x)
+    z = direction.values(data.x)[:, None]
+    g = fitter.fit(z, np.array([0]), regression)
+    direction, (g,) = fit_together(data, z, 0, [direction, g], np.array([j]), fitter)
+    left = regression.error(g, direction.values(data.x)[:, None])
+    n_more = len(free.weights) - len(g.weights) - len(parents)
+    return fitter.nats(regression, left, regression.error(free, data.x)) - n_more / 2
 
 
 def _following(classes: Sequence[Class], *, straight: bool) -> Class:

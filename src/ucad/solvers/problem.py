@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from jaxtyping import Float
 
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.scm.families import Family
+from ucad.scm.families import Family, Function
 from ucad.solvers.admissible import Admissible
 from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
@@ -43,6 +45,7 @@ class Problem:
         budget: how long it may take.
         penalty: the price of an edge, in nats (natural-log units of likelihood).
         floor: s₀, the variance that no explanation goes below.
+        noise: the variance of the noise with which every variable is read, or None for none.
     """
 
     data: InterventionalData
@@ -54,6 +57,7 @@ class Problem:
     budget: Budget = field(default_factory=Budget)
     penalty: float = 0.0
     floor: float = FLOOR
+    noise: Float[np.ndarray, " variables"] | None = None
 
     @classmethod
     def of(
@@ -98,10 +102,32 @@ class Problem:
         """Whether factors are affine and variables are not: then factors are directions."""
         return self.factor_family.is_affine and not self.variable_family.is_affine
 
+    @property
+    def reading_noise(self) -> Float[np.ndarray, "variables variables"] | None:
+        """The covariance of the noise with which the variables are read, or None for none."""
+        return None if self.noise is None else np.diag(self.noise)
+
+    def noise_of(
+        self, functions: Sequence[Function]
+    ) -> Float[np.ndarray, "functions functions"] | None:
+        """The covariance A D Aᵀ of the noise in linear functions A x of the readings."""
+        if self.noise is None:
+            return None
+        A = np.zeros((len(functions), self.data.n_variables))
+        for row, function in zip(A, functions, strict=True):
+            row[function.parents] = function.weights[: len(function.parents)]
+        noise: Float[np.ndarray, "functions functions"] = (A * self.noise) @ A.T
+        return noise
+
     def fitter(self, family: Family, effort: Effort = ROUGH) -> Fitter:
-        """Fits functions of a family at the problem's price and floor."""
+        """Fits functions of readings, of a family, at the problem's price and floor."""
         return Fitter(
-            family=family, effort=effort, floor=self.floor, penalty=self.penalty, seed=self.seed
+            family=family,
+            effort=effort,
+            floor=self.floor,
+            penalty=self.penalty,
+            seed=self.seed,
+            noise=self.reading_noise,
         )
 
     def efforts(self) -> tuple[Effort, Effort]:

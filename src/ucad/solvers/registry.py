@@ -6,20 +6,22 @@ import contextlib
 import importlib
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_number, one_of
-from ucad.scm.families import FAMILIES, Family, family_named
+from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import Fit, check_choice, fit_in_context
 from ucad.solvers.kinds import fit_by_kind
@@ -140,6 +142,8 @@ class SolveSettings:
         max_seconds: the budget; None for no limit.
         context_acts_on: where a context of the data acts: `mechanisms`, `readings`, or `auto`.
         unmeasured: what is done about regimes with unmeasured targets: `keep`, `infer` or `drop`.
+        noise: the variance of the noise with which every variable is read, in the units of the
+            data; None for none.
     """
 
     n_factors: int
@@ -152,6 +156,7 @@ class SolveSettings:
     max_seconds: float | None = None
     context_acts_on: str = AUTO
     unmeasured: str = "keep"
+    noise: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -176,6 +181,21 @@ class SolveSettings:
         check_choice(self.context_acts_on)
         check_unmeasured(self.unmeasured)
         _check_device(self.device, self.solver)
+        if self.noise is not None:
+            self._check_noise()
+
+    def _check_noise(self) -> None:
+        """Only the linear search knows of readings with noise."""
+        if self.solver not in (AUTO, "search"):
+            raise InvalidInputError(
+                f"The solver '{self.solver}' knows no measurement noise. Use 'search', or "
+                "measurement='none'."
+            )
+        for side in (self.factor_mechanism, self.variable_mechanism):
+            if side not in (AUTO, AFFINE.name):
+                raise InvalidInputError(
+                    f"With measurement noise, mechanisms must be linear. Got {side!r} instead."
+                )
 
 
 def solver_named(name: str) -> Solver:
@@ -208,6 +228,8 @@ def solve(
         )
     solver = solver_named(settings.solver)
     classes = solver.classes(settings.factor_mechanism, settings.variable_mechanism)
+    if settings.noise is not None:
+        classes = ((AFFINE, AFFINE),)
     budget = Budget(settings.max_seconds)
 
     def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
@@ -219,6 +241,7 @@ def solve(
             seed=settings.seed,
             budget=budget,
         )
+        problem = replace(problem, noise=_noise_in_units_of(train, data, settings.noise))
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
@@ -229,6 +252,17 @@ def solve(
         if data.context is None:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
+
+
+def _noise_in_units_of(
+    train: InterventionalData, data: InterventionalData, noise: Sequence[float] | None
+) -> Float[np.ndarray, " variables"] | None:
+    """The variance of the noise, after data were standardised once more."""
+    if noise is None:
+        return None
+    scales = [np.ones(1) if one.scaling is None else one.scaling.scale for one in (data, train)]
+    changed: Float[np.ndarray, " variables"] = np.asarray(noise) * (scales[0] / scales[1]) ** 2
+    return changed
 
 
 def families_asked_for(

@@ -5,7 +5,7 @@ import pytest
 
 from tests.solvers.search.two_factors import linear, measured, model_of, problem_of
 from ucad.solvers.regression.fitting import THOROUGH
-from ucad.solvers.search.insertion import best_insertions, children_gained, without_factor
+from ucad.solvers.search.insertion import children_gained, insertions, without_factor
 from ucad.solvers.search.model import unexplained
 
 TRUE = [([0], [1.0]), ([1], [1.0])]
@@ -28,7 +28,7 @@ def test_children_of_a_removed_factor_go_to_others_only_if_that_helps(problem):
 def test_the_candidate_that_explains_most_comes_first_and_copies_are_left_out(problem):
     spare = without_factor(problem, model_of(problem, TRUE, [2, 3], [4, 5]), 0, THOROUGH)
     pool = [linear(problem.data, [i], [1.0]) for i in (6, 0, 1)]
-    found = best_insertions(problem, spare, 0, pool, 3)
+    found = insertions(problem, spare, 0, pool)[:3]
     assert [one.function.parents.tolist() for one in found] == [[0], [6]]  # x1 is there already
     assert found[0].total > 100 > found[1].total
     assert np.flatnonzero(found[0].gains > 0).tolist() == [2, 3]

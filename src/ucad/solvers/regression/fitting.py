@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from ucad._types import VariableSamples
 from ucad.scm.families import Family, Function
 from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
+from ucad.solvers.regression.moments import NUMERICAL, without_noise
 
 __all__ = [
     "RIDGE",
@@ -125,6 +126,7 @@ class Fitter:
         floor: s₀, the error below which nothing is worth explaining.
         penalty: nats that a parent must be worth.
         seed: random seed of first guesses.
+        noise: the covariance of the noise in the inputs of linear functions, or None for none.
     """
 
     family: Family
@@ -132,6 +134,7 @@ class Fitter:
     floor: float
     penalty: float
     seed: int = 0
+    noise: Float[np.ndarray, "columns columns"] | None = None
 
     def fit(
         self,
@@ -199,6 +202,8 @@ class Fitter:
             return first.affine(0.0, mean)
         if self.family.is_linear_in_weights:
             design = first.jacobian(here) * w[:, None]
+            if self.noise is not None and self.family.is_affine:
+                return first.with_weights(self._attenuation_undone(design, y * w, first.parents))
             return first.with_weights(np.linalg.lstsq(design, y * w, rcond=None)[0])
         u, y, w = (part.astype(np.float32) for part in (here[:, first.parents], y, w))
         local = first.renamed(np.arange(len(first.parents)))
@@ -207,6 +212,23 @@ class Fitter:
             objective, first.weights, n_steps=self.effort.n_steps, damping=FIRST_DAMPING
         )
         return first.with_weights(weights)
+
+    def _attenuation_undone(
+        self,
+        design: Float[np.ndarray, "samples weights"],
+        target: Float[np.ndarray, " samples"],
+        parents: Int[np.ndarray, " inputs"],
+    ) -> Float[np.ndarray, " weights"]:
+        """(G − N)⁻¹ g, with the noise of the inputs taken off their centred moments."""
+        assert self.noise is not None
+        one, inputs = design[:, -1], design[:, :-1]
+        mass = float(one @ one)
+        centre, level = one @ inputs / mass, float(one @ target) / mass
+        inputs, target = inputs - one[:, None] * centre, target - one * level
+        gram = inputs.T @ inputs / mass + NUMERICAL * np.eye(len(parents))
+        signal = without_noise(gram, self.noise[np.ix_(parents, parents)])
+        slope = np.linalg.solve(signal, inputs.T @ target / mass)
+        return np.append(slope, level - float(slope @ centre))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,22 @@ from jaxtyping import Bool, Float, Int
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.scm.families import Family
 
-__all__ = ["LocalMoments", "explained_nats", "local_moments"]
+__all__ = [
+    "MIN_SIGNAL",
+    "NUMERICAL",
+    "LocalMoments",
+    "explained_nats",
+    "local_moments",
+    "without_noise",
+]
 
 NUMERICAL = 1e-7
 """Added to the variance of every feature, so that collinear ones can be inverted in double
 precision."""
+
+MIN_SIGNAL = 0.1
+"""The share of the variance of any combination of readings that is left when noise is taken off:
+below it, moments are mostly sampling error, and an inverse would blow that up ten times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +81,12 @@ def local_moments(
     is_intervened: WhichIntervened,
     candidates: Sequence[Int[np.ndarray, " ..."]],
     floor: float,
+    noise: Float[np.ndarray, "features features"] | None = None,
 ) -> LocalMoments:
     """Collects the moments of every target's candidates: the total minus the clamped samples.
 
-    O(N d²) once, then O(N^c_j k²) for target j, where N^c_j samples clamp it.
+    O(N d²) once, then O(N^c_j k²) for target j, where N^c_j samples clamp it. Features that are
+    read with noise of a known covariance have it taken off (`without_noise`).
     """
     n_targets, n_features = x.shape[1], features.shape[1]
     width = max((len(c) for c in candidates), default=0)
@@ -93,4 +106,23 @@ def local_moments(
         gram[j] = moment - np.outer(mean, mean)
     gram[:, np.arange(width), np.arange(width)] += np.where(exists, NUMERICAL, 1.0)
     gram[:, width, width] += floor
+    if noise is not None and width:
+        pair = exists[:, :, None] & exists[:, None, :]
+        known = np.where(pair, noise[index[:, :, None], index[:, None, :]], 0.0)
+        gram[:, :width, :width] = without_noise(gram[:, :width, :width], known)
     return LocalMoments(candidates=index, gram=gram, n_samples=counts, exists=exists)
+
+
+def without_noise(
+    gram: Float[np.ndarray, "*batch k k"], noise: Float[np.ndarray, "*batch k k"]
+) -> Float[np.ndarray, "*batch k k"]:
+    """G − t N, the second moments of what was read: errors in variables undone.
+
+    N is the covariance of the reading noise, and t = 1 unless that would leave some direction with
+    less than `MIN_SIGNAL` of its variance: t = min(1, (1 − MIN_SIGNAL) / λ_max(G⁻¹ N)).
+    """
+    inverse = np.linalg.inv(np.linalg.cholesky(gram))
+    whitened = inverse @ noise @ np.swapaxes(inverse, -1, -2)
+    largest = np.linalg.eigvalsh(whitened)[..., -1]
+    t = np.minimum(1.0, (1 - MIN_SIGNAL) / np.maximum(largest, 1e-12))
+    return gram - t[..., None, None] * noise

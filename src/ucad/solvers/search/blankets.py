@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 
 from ucad._types import BooleanMatrix
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.moments import local_moments
+from ucad.solvers.regression.moments import local_moments, without_noise
 from ucad.solvers.regression.stepwise import ScoreBook
 
 __all__ = ["Peeling", "has_noise", "peel"]
@@ -66,6 +66,8 @@ def peel(problem: Problem) -> Peeling:
     blanket = np.zeros((n, n), dtype=bool)
     stale, last = alive.copy(), n
     covariance = np.cov(data.x.T) + RIDGE * np.eye(n)
+    if problem.reading_noise is not None:
+        covariance = without_noise(covariance, problem.reading_noise)
     while alive.any():
         problem.budget.check()
         blanket[:, stale] = _blankets(problem, covariance, alive, np.flatnonzero(stale))

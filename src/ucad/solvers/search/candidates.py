@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Regression, unit_variance
-from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.regression.moments import explained_nats, without_noise
 from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Problems, Selection, select_features
 from ucad.solvers.search.causes import MAX_CANDIDATES, Causes, parent_sets
@@ -28,6 +28,10 @@ __all__ = ["Candidates"]
 
 TWIN = 0.95
 """Correlation above which a variable never acted on may be a copy of the factor it hangs on."""
+
+MAX_PROXIES = 8
+"""Variables never acted on that are left out in turn, since one may stand for the factor it hangs
+on while others are causes."""
 
 STEP = 1e-4
 """Of numerical derivatives along a factor of unit variance."""
@@ -169,15 +173,22 @@ class Candidates:
             return
         may_cause, acted_on = self.causes.may_cause, ~self.causes.never_acted_on[:, None]
         if not self.problem.is_linear:
-            is_root = np.ones((len(may_cause), 1), dtype=bool)
-            is_root[[j for j, _ in done]] = False
             twin = np.abs(np.corrcoef(self.data.x.T)) > TWIN
             yield may_cause & (acted_on | ~twin)
-            yield may_cause & (acted_on | is_root)
+            for proxy in self._proxies(done):
+                yield may_cause & (np.arange(len(may_cause)) != proxy)[:, None]
         yield may_cause & acted_on
         without = np.ones(len(may_cause), dtype=bool)
         without[[j for j, _ in done]] = False
         yield self.problem.admissible.may_precede & acted_on & without
+
+    def _proxies(self, done: Collection[tuple[int, tuple[int, ...]]]) -> list[int]:
+        """The variables never acted on that were most often selected as parents."""
+        often = np.bincount([i for _, parents in done for i in parents], minlength=1)
+        often = np.pad(often, (0, self.data.n_variables - len(often)))
+        often[~self.causes.never_acted_on] = 0
+        first = np.argsort(-often, kind="stable")[:MAX_PROXIES]
+        return [int(i) for i in first if often[i]]
 
     def _parent_sets(
         self, may_cause: BooleanMatrix, targets: VariableSamples
@@ -252,6 +263,9 @@ class Candidates:
         both = ((both - share @ both) * np.sqrt(share)[:, None]).astype(np.float32)
         gram = (both.T @ both).astype(np.float64)
         gram[np.diag_indices_from(gram)] += self.problem.floor
+        if self.problem.noise is not None:
+            noise = np.diag(self.problem.noise[allowed])
+            gram[:-1, :-1] = without_noise(gram[:-1, :-1], noise)
         count = np.array([float(regression.n_samples)])
         everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
         one = Problems(gram[None], count, np.array([0]), everything)

@@ -16,6 +16,7 @@ from ucad.solvers.regression.stepwise import ScoreBook
 from ucad.solvers.search.blankets import has_noise, peel
 from ucad.solvers.search.evidence import Evidence, interventional_evidence
 from ucad.solvers.search.order import search_order
+from ucad.solvers.search.own_regimes import unseen_in_own_regime
 
 __all__ = ["MAX_CANDIDATES", "Causes", "find_causes", "parent_sets"]
 
@@ -70,6 +71,9 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
         evidence = interventional_evidence(data, problem.reading_family)
         known = problem.admissible.with_ancestors(evidence.ancestors)
         problem = replace(problem, admissible=known)
+        if problem.noise is not None:
+            known = replace(known, barred=unseen_in_own_regime(data, evidence))
+            problem = replace(problem, admissible=known)
     possible = problem.admissible.may_precede
     open_pairs = possible if evidence is None else possible & evidence.is_open
     by_interventions = _likely(data, open_pairs, problem.floor)
@@ -101,7 +105,9 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
     else:
         possible = _likely(data, possible, problem.floor)
     candidates = [np.flatnonzero(column) for column in possible.T]
-    moments = local_moments(data.x, data.x, data.is_left_out, candidates, problem.floor)
+    moments = local_moments(
+        data.x, data.x, data.is_left_out, candidates, problem.floor, problem.reading_noise
+    )
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
     position = search_order(book, problem.admissible.ancestors, problem, start)
@@ -127,7 +133,12 @@ def parent_sets(
         problem.budget.check()
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
         moments = local_moments(
-            flat, targets[:, some], data.is_left_out[:, some], columns, problem.floor
+            flat,
+            targets[:, some],
+            data.is_left_out[:, some],
+            columns,
+            problem.floor,
+            problem.reading_noise,
         )
         book = ScoreBook(moments, problem.penalty, backward=backward)
         found = book.select(np.arange(len(some)), moments.exists)

@@ -138,7 +138,8 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     features = problem.variable_family.features(values)
     flat = features.reshape(data.n_samples, -1)
     everything = [np.arange(flat.shape[1])] * data.n_variables
-    moments = local_moments(flat, data.x, data.is_left_out, everything, problem.floor)
+    noise = problem.noise_of(functions)
+    moments = local_moments(flat, data.x, data.is_left_out, everything, problem.floor, noise)
     parents = _parents(functions, data.n_variables)
     rank = None
     if known.position is not None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Int
 
-from ucad.scm.families import EMPTY, Function
+from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Effort
-from ucad.solvers.search.insertion import best_insertions
+from ucad.solvers.search.insertion import emptied, insertions
 from ucad.solvers.search.model import Model, fit_variables, polish
 
 __all__ = ["fill_empty_factors"]
@@ -29,7 +29,7 @@ def fill_empty_factors(problem: Problem, model: Model, pool: Sequence[Function])
     rough, _ = problem.efforts()
     for k in np.flatnonzero(~model.is_used).tolist():
         problem.budget.check()
-        spare = _emptied(problem, model, k, rough)
+        spare = emptied(problem, model, k, rough)
         trials = [*_new(problem, spare, k, pool, rough), *_copies(problem, spare, k, rough)]
         legal = [trial for trial in trials if problem.admissible.allows(trial.Q, trial.R)]
         if legal:
@@ -37,18 +37,11 @@ def fill_empty_factors(problem: Problem, model: Model, pool: Sequence[Function])
     return model
 
 
-def _emptied(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
-    factors, R = list(model.factors), model.R.copy()
-    children = np.flatnonzero(R[:, k]).tolist()
-    factors[k], R[:, k] = EMPTY, False
-    return fit_variables(problem, factors, R, effort, model, children)
-
-
 def _new(
     problem: Problem, spare: Model, k: int, pool: Sequence[Function], effort: Effort
 ) -> Iterator[Model]:
     """Models with one of the most promising candidates, and the children that gain most by it."""
-    for best in best_insertions(problem, spare, k, pool, N_TRIALS):
+    for best in insertions(problem, spare, k, pool)[:N_TRIALS]:
         children = np.union1d(np.flatnonzero(best.gains > 0), [np.argmax(best.gains)])
         yield _filled(problem, spare, k, best.function, children, effort)
 

@@ -15,10 +15,13 @@ from ucad.solvers.regression.fitting import Effort
 from ucad.solvers.search.model import Model, fit_variables, is_acyclic, unexplained
 from ucad.solvers.search.pruning import prune
 
-__all__ = ["Insertion", "best_insertions", "children_gained", "without_factor"]
+__all__ = ["Insertion", "children_gained", "emptied", "insertions", "without_factor"]
 
 ALIKE = 0.95
 """Correlation with another factor above which a candidate stands for that factor."""
+
+COLLINEAR = 1e-9
+"""Of the variance of a candidate's functions, added to their Gram matrix: they may be collinear."""
 
 
 class Insertion(NamedTuple):
@@ -27,6 +30,14 @@ class Insertion(NamedTuple):
     function: Function
     gains: Float[np.ndarray, " variables"]
     total: float
+
+
+def emptied(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
+    """The model whose factor k has no edges, its children having the other factors they had."""
+    factors, R = list(model.factors), model.R.copy()
+    children = np.flatnonzero(R[:, k]).tolist()
+    factors[k], R[:, k] = EMPTY, False
+    return fit_variables(problem, factors, R, effort, model, children)
 
 
 def without_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
@@ -49,10 +60,8 @@ def without_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Mo
     return prune(problem, refitted, effort, only=children.tolist())
 
 
-def best_insertions(
-    problem: Problem, spare: Model, k: int, pool: Sequence[Function], n_best: int
-) -> list[Insertion]:
-    """The candidates that would explain most of what is left if they took the empty place k."""
+def insertions(problem: Problem, spare: Model, k: int, pool: Sequence[Function]) -> list[Insertion]:
+    """The candidates for the empty place k, those first that explain most of what is left."""
     others = [values for at, values in enumerate(spare.state.T) if at != k and values.std() > 0]
     left = unexplained(problem, spare)
     found = []
@@ -65,8 +74,7 @@ def best_insertions(
         if np.isfinite(total):
             price = problem.penalty * len(function.parents)
             found.append(Insertion(function, gains, float(total) - price))
-    found.sort(key=lambda one: -one.total)
-    return found[:n_best]
+    return sorted(found, key=lambda one: -one.total)
 
 
 def children_gained(
@@ -101,7 +109,9 @@ def _explained(
     values = function.values(problem.data.x)
     features = problem.variable_family.features(values[:, None])[:, 0]
     design = np.column_stack([features, np.ones(len(values))])
-    explained = ((design @ np.linalg.lstsq(design, left, rcond=None)[0]) ** 2).sum(axis=0)
+    gram, cross = design.T @ design, design.T @ left
+    gram[np.diag_indices_from(gram)] += COLLINEAR * len(values)
+    explained = (cross * np.linalg.solve(gram, cross)).sum(axis=0)
     counts = np.maximum((~problem.data.is_left_out).sum(axis=0), 1)
     share = explained / (counts * (errors + problem.floor))
     nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))

@@ -12,14 +12,16 @@ from ucad._types import FactorSamples, VariableSamples, VariablesByFactors
 from ucad.graph import boolean_product, topological_levels
 from ucad.scm.families import EMPTY, Function
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
+from ucad.solvers.regression.fitting import Effort, Fitter, Regression, unit_variance
 from ucad.solvers.regression.joint import fit_together
+from ucad.solvers.regression.moments import MIN_SIGNAL
 
 __all__ = [
     "Edit",
     "Model",
     "changed_factors",
     "edited",
+    "fit_variable",
     "fit_variables",
     "is_acyclic",
     "polish",
@@ -29,6 +31,7 @@ __all__ = [
     "scored",
     "target_from_children",
     "unexplained",
+    "variable_fitter",
 ]
 
 
@@ -136,22 +139,38 @@ def fit_variables(
     errors = np.zeros(data.n_variables) if model is None else model.errors.copy()
     for j in range(data.n_variables) if only is None else sorted(only):
         parents = np.flatnonzero(R[j])
-        variables[j], errors[j] = _fit_variable(problem, z, parents, j, effort, variables[j])
+        fitter = variable_fitter(problem, factors, effort)
+        variables[j], errors[j] = fit_variable(problem, z, parents, j, fitter, variables[j])
     return scored(problem, Model(tuple(factors), tuple(variables), z, errors, 0.0))
 
 
-def _fit_variable(
+def variable_fitter(problem: Problem, factors: Sequence[Function], effort: Effort) -> Fitter:
+    """Fits functions of factors, which are read with the noise of their parents."""
+    fitter = problem.fitter(problem.variable_family, effort)
+    return fitter if problem.noise is None else replace(fitter, noise=problem.noise_of(factors))
+
+
+def fit_variable(
     problem: Problem,
     z: FactorSamples,
     parents: Int[np.ndarray, " some"],
     j: int,
-    effort: Effort,
-    start: Function,
+    fitter: Fitter,
+    start: Function | None = None,
 ) -> tuple[Function, float]:
+    """x_j as a function of some factors, and its mean squared error.
+
+    The noise that F_X passes on from the readings of the parents, bᵀ N b, is no error of it.
+    """
     free = ~problem.data.is_left_out[:, j]
     regression = Regression(problem.data.x[:, j], free.astype(np.float64))
-    fitted = problem.fitter(problem.variable_family, effort).fit(z, parents, regression, start)
-    return fitted, float(np.mean((regression.target - fitted.values(z))[free] ** 2))
+    fitted = fitter.fit(z, parents, regression, start)
+    error = float(np.mean((regression.target - fitted.values(z))[free] ** 2))
+    if fitter.noise is None:
+        return fitted, error
+    b = fitted.weights[: len(parents)]
+    passed_on = float(b @ fitter.noise[np.ix_(parents, parents)] @ b)
+    return fitted, max(error - passed_on, MIN_SIGNAL * error)
 
 
 def refit(problem: Problem, model: Model, some: Int[np.ndarray, " some"], effort: Effort) -> Model:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ucad.graph import boolean_product, in_anchors, out_anchors
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.moments import MIN_SIGNAL
 from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.model import Model
 from ucad.solvers.status import FitStatus
@@ -43,7 +44,12 @@ def fit_status(
     variables = problem.data.variable_names
     pairs = open_directions(problem, model, causes)
     guesses = tuple(_guesses(model))
-    notes = (*_about_directions(problem, pairs), *guesses, *_about_clamps(problem, causes))
+    notes = (
+        *_about_directions(problem, pairs),
+        *guesses,
+        *_about_clamps(problem, causes),
+        *_about_noise(problem),
+    )
     advice = ("Act on the variables named in the notes to settle them.",) if pairs else ()
     reason = "The search is complete: no change of the graph improves the score."
     if interrupted:
@@ -96,6 +102,28 @@ def _about_clamps(problem: Problem, causes: Causes | None) -> Iterator[str]:
                 f"Still following their causes where they were acted on, so that it was no clamp: "
                 f"{', '.join(soft[:MAX_SHOWN])}{more}."
             )
+
+
+def _about_noise(problem: Problem) -> Iterator[str]:
+    if problem.noise is None:
+        return
+    share = problem.noise / np.maximum(problem.data.x.var(axis=0), 1e-12)
+    names = problem.data.variable_names
+    hidden = [names[j] for j in np.flatnonzero(share > 1 - MIN_SIGNAL)]
+    yield (
+        f"Measurement noise is {np.median(share):.0%} of the variance of a reading (median over "
+        f"variables) and was taken off; factors are estimates with an error."
+    )
+    if hidden:
+        more = f" and {len(hidden) - MAX_SHOWN} more" if len(hidden) > MAX_SHOWN else ""
+        yield f"Readings that are nearly all noise: {', '.join(hidden[:MAX_SHOWN])}{more}."
+    barred = problem.admissible.barred
+    if barred is not None and barred.any():
+        silent = int((barred.sum(axis=1) == len(barred)).sum())
+        yield (
+            f"In a screen of noisy readings an edge must show in the regime of its cause: "
+            f"{silent} variables are not considered as causes, most of them never acted on."
+        )
 
 
 def open_directions(problem: Problem, model: Model, causes: Causes | None) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
 from ucad.solvers.regression.parent_selection import permutation_price
-from ucad.solvers.search.model import Model, refit, scored
+from ucad.solvers.search.model import Model, fit_variable, refit, scored, variable_fitter
 
 __all__ = ["prune"]
 
@@ -41,7 +41,8 @@ def prune(
 
 
 def _prune_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
-    x, fitter = problem.data.x, problem.fitter(problem.factor_family, effort)
+    # The factor's own values have the noise of its parents' readings in them: nothing to take off.
+    x, fitter = problem.data.x, replace(problem, noise=None).fitter(problem.factor_family, effort)
     while len(model.factors[k].parents) > 1:
         problem.budget.check()
         function = model.factors[k]
@@ -81,12 +82,9 @@ def _made_by(
     problem: Problem, model: Model, j: int, factors: Int[np.ndarray, " some"], effort: Effort
 ) -> Model:
     """The model with variable j as a function of these factors."""
-    free = ~problem.data.is_left_out[:, j]
-    regression = Regression(problem.data.x[:, j], free.astype(np.float64))
     variables, errors = list(model.variables), model.errors.copy()
-    fitter = problem.fitter(problem.variable_family, effort)
-    variables[j] = fitter.fit(model.state, factors, regression)
-    errors[j] = np.mean((regression.target - variables[j].values(model.state))[free] ** 2)
+    fitter = variable_fitter(problem, model.factors, effort)
+    variables[j], errors[j] = fit_variable(problem, model.state, factors, j, fitter)
     return scored(problem, replace(model, variables=tuple(variables), errors=errors))
 
 

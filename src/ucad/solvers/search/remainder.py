@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -31,7 +33,8 @@ def remainder(
     first what it is beside a linear h, which settles it at once where h is linear.
     """
     x = problem.data.x
-    fitter = problem.fitter(problem.factor_family, QUICK)
+    # What is fitted has the noise of the readings in it: nothing to take off.
+    fitter = replace(problem, noise=None).fitter(problem.factor_family, QUICK)
     known = [] if start is None else [start.values(x)]
     design = np.column_stack([other, np.ones(len(other)), x[:, own], *known])
     share = float(np.linalg.lstsq(design, mixed, rcond=None)[0][0])

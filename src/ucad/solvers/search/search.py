@@ -121,14 +121,14 @@ class Search:
         self._tell("who can cause whom", self.model)
         pool = distinct(Candidates(self.problem, self.causes).anchors(), self.problem.data.x)
         self._tell(f"{len(pool)} candidate factors", self.model)
-        pool = promising(pool, self.problem, N_EACH) if pool else []
         return Preparation(self.problem, self.causes, tuple(pool))
 
     def _search(self, pool: list[Function]) -> None:
         problem = self.problem
         if pool:
             assert self.causes is not None
-            self._choose(Candidates(problem, self.causes), pool)
+            likely = promising(pool, problem, N_EACH)
+            self._choose(Candidates(problem, self.causes), likely)
         _, thorough = problem.efforts()
         self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
         self._keep("pruning", prune(problem, self.model, thorough))
@@ -177,8 +177,9 @@ class Search:
                 return
             unchanged = edges_of(choice, order) == edges_of(wider, again)
             choice, order = wider, again
+            enough = self.model.score + problem.penalty
             self._keep("better factors", self._model(choice, order))
-            if unchanged:
+            if unchanged or self.model.score < enough:
                 return
 
     def _first_choice(self, choice: Choice) -> Order:
