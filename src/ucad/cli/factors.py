@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ucad.cli.options import Whole
+
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
     from ucad.consensus.path import FactorPath
@@ -48,7 +50,7 @@ def factors(
     log_counts: bool | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
-    seed: int | None = None,
+    seed: Whole | None = None,
     config: Path | None = None,
     force: bool = False,
     quiet: bool = False,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ucad.cli.options import Whole, WholeOrWord
 from ucad.errors import UcadError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def fit(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    factors: int | str | None = None,
+    factors: WholeOrWord | None = None,
     solver: str | None = None,
     factor_mechanism: str | None = None,
     variable_mechanism: str | None = None,
@@ -59,9 +60,9 @@ def fit(
     missing: Literal["error", "drop", "mean"] | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
-    seed: int | None = None,
+    seed: Whole | None = None,
     device: str | None = None,
-    runs: int | None = None,
+    runs: Whole | None = None,
     jobs: int = -1,
     on: str = "local",
     config: Path | None = None,
