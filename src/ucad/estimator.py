@@ -37,6 +37,7 @@ from ucad.data.given import (
     take_column,
 )
 from ucad.data.readings import reading_noise
+from ucad.effects import RegimePredictions, predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_callable, as_flag, as_seed, as_whole_number
 from ucad.runs import Run, load_run, save_run
@@ -307,6 +308,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
         clamped = own.is_left_out if own else self._clamps(x, interventions)
         return float(_finite(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
+
+    def predict_regimes(self, X: InterventionalData) -> RegimePredictions:
+        """What every regime of the data changes, predicted beside measured, with a scoreboard."""
+        check_is_fitted(self)
+        seen = {self.sample_.regime_names[r] for r in np.unique(self.sample_.regime)}
+        return predict_regimes(self.scm_, merged_as(X, self.graph_.variable_names), seen)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""

@@ -58,6 +58,7 @@ def fit(
     intervention: str | None = None,
     unmeasured: str | None = None,
     missing: Literal["error", "drop", "mean"] | None = None,
+    gene_sets: str | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
     seed: Whole | None = None,
@@ -135,6 +136,8 @@ def fit(
     missing
         What is done about missing values: error refuses them, drop leaves out the samples that
         have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
+    gene_sets
+        A GMT or TSV file of gene sets that factors are tested for, in the report.
     standardise
         Fit on variables of mean 0 and variance 1.
     validation_share
@@ -215,7 +218,8 @@ def fit_model(
     from ucad.cli.inspect import write_run_report
 
     try:
-        page = write_run_report(output)
+        sets = None if settings.gene_sets is None else Path(settings.gene_sets)
+        page = write_run_report(output, gene_sets=sets)
     except (OSError, UcadError) as error:
         _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
         return UNFINISHED

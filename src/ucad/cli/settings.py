@@ -65,6 +65,7 @@ class FitSettings:
         intervention: what was done to targets: auto, clamp, shift, soft, unknown, or a column.
         unmeasured: keep, infer or drop regimes whose target is not among the variables.
         missing: error, drop or mean: what is done about missing values.
+        gene_sets: a file of gene sets that factors are tested for, or none.
     """
 
     factors: int | str = "auto"
@@ -93,6 +94,7 @@ class FitSettings:
     intervention: str = ""
     unmeasured: str = "keep"
     missing: str = "error"
+    gene_sets: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:
