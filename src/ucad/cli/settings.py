@@ -63,6 +63,7 @@ class FitSettings:
         context: columns that are no variables and act on them, such as a batch.
         context_acts_on: auto, mechanisms or readings.
         intervention: what was done to targets: auto, clamp, shift, soft, unknown, or a column.
+        unmeasured: keep, infer or drop regimes whose target is not among the variables.
         missing: error, drop or mean: what is done about missing values.
         gene_sets: a file of gene sets that factors are tested for, or none.
     """
@@ -91,6 +92,7 @@ class FitSettings:
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
     intervention: str = ""
+    unmeasured: str = "keep"
     missing: str = "error"
     gene_sets: str | None = None
 
