@@ -61,6 +61,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "tl":
+        return importlib.import_module("ucad.tl")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'ucad' has no attribute '{name}'")

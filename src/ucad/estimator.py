@@ -37,10 +37,11 @@ from ucad.data.given import (
     take_column,
 )
 from ucad.data.readings import reading_noise
+from ucad.effects import RegimePredictions, predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_callable, as_flag, as_seed, as_whole_number
 from ucad.runs import Run, load_run, save_run
-from ucad.scm import Abstraction, FactorSCM, at_average_context, estimated_state
+from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import AUTO, SolveSettings
 
@@ -69,6 +70,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         prior: edges that are known to be there, or not to be.
         context_acts_on: where the context of the samples acts: on `mechanisms`, on `readings` (what
             is measured of a variable, clamped or not), or `auto`: clamped samples tell.
+        unmeasured: what is done about regimes whose targets are not measured: `keep` their samples
+            as they are, `infer` what they act on (`acts_on_`), or `drop` them.
         standardise: fit on variables of mean 0 and variance 1; the model comes back in your units.
         validation_share: the part of the samples held out to choose between models.
         max_seconds: the time a fit may take; the best model found until then is returned, with a
@@ -112,6 +115,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     layers: Sequence[int] | NDArray[np.int64] | None
     prior: PriorKnowledge | None
     context_acts_on: str
+    unmeasured: str
     standardise: bool
     validation_share: float
     max_seconds: float | None
@@ -139,6 +143,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         layers: Sequence[int] | NDArray[np.int64] | None = None,
         prior: PriorKnowledge | None = None,
         context_acts_on: str = "auto",
+        unmeasured: str = "keep",
         standardise: bool = True,
         validation_share: float = 0.2,
         max_seconds: float | None = None,
@@ -158,6 +163,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.layers = layers
         self.prior = prior
         self.context_acts_on = context_acts_on
+        self.unmeasured = unmeasured
         self.standardise = standardise
         self.validation_share = validation_share
         self.max_seconds = max_seconds
@@ -209,12 +215,11 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _about(data) | self.columns_.to_json(),
             _sample(data, settings.seed),
         )
-        data = replace(data, kinds=result.kinds)
+        self.acts_on_ = result.acts_on
         scm = result.scm.in_original_units(scaling)
         known = data if unseen is None else together(train, validation)
-        parts = (data, train, validation)
-        data, train, validation = (at_average_context(scm, part) for part in parts)
-        unseen = None if unseen is None else at_average_context(scm, unseen)
+        data, train, validation = (result.seen(scm, part) for part in (data, train, validation))
+        unseen = None if unseen is None else result.seen(scm, unseen)
         self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
             self.scm_,
@@ -303,6 +308,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
         clamped = own.is_left_out if own else self._clamps(x, interventions)
         return float(_finite(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
+
+    def predict_regimes(self, X: InterventionalData) -> RegimePredictions:
+        """What every regime of the data changes, predicted beside measured, with a scoreboard."""
+        check_is_fitted(self)
+        seen = {self.sample_.regime_names[r] for r in np.unique(self.sample_.regime)}
+        return predict_regimes(self.scm_, merged_as(X, self.graph_.variable_names), seen)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -409,6 +420,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             variable_mechanism=self.variable_mechanism,
             prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
             context_acts_on=self.context_acts_on,
+            unmeasured=self.unmeasured,
             seed=_seed(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,

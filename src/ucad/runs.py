@@ -61,7 +61,14 @@ _STATUS = {
 _SETTINGS = {
     "n_factors": Optional((int, str)),
     **dict.fromkeys(
-        ("solver", "factor_mechanism", "variable_mechanism", "device", "context_acts_on"),
+        (
+            "solver",
+            "factor_mechanism",
+            "variable_mechanism",
+            "device",
+            "context_acts_on",
+            "unmeasured",
+        ),
         Optional(str),
     ),
     "measurement": Optional(str),

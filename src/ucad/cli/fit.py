@@ -56,7 +56,9 @@ def fit(
     context: tuple[str, ...] | None = None,
     context_acts_on: str | None = None,
     intervention: str | None = None,
+    unmeasured: str | None = None,
     missing: Literal["error", "drop", "mean"] | None = None,
+    gene_sets: str | None = None,
     standardise: bool | None = None,
     validation_share: float | None = None,
     seed: Whole | None = None,
@@ -128,9 +130,14 @@ def fit(
     intervention
         What was done to targets: clamp, shift, soft, unknown, auto (the data are asked), or the
         column (of the table, of obs) that says it for every sample.
+    unmeasured
+        Regimes whose target is not among the variables: keep their samples as they are, infer
+        what they act on, or drop them.
     missing
         What is done about missing values: error refuses them, drop leaves out the samples that
         have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
+    gene_sets
+        A GMT or TSV file of gene sets that factors are tested for, in the report.
     standardise
         Fit on variables of mean 0 and variance 1.
     validation_share
@@ -211,7 +218,8 @@ def fit_model(
     from ucad.cli.inspect import write_run_report
 
     try:
-        page = write_run_report(output)
+        sets = None if settings.gene_sets is None else Path(settings.gene_sets)
+        page = write_run_report(output, gene_sets=sets)
     except (OSError, UcadError) as error:
         _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
         return UNFINISHED
@@ -246,6 +254,7 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
         variable_mechanism=settings.variable_mechanism,
         prior=known,
         context_acts_on=settings.context_acts_on,
+        unmeasured=settings.unmeasured,
         standardise=settings.standardise,
         validation_share=settings.validation_share,
         max_seconds=settings.budget,
@@ -269,6 +278,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         device=settings.device,
         max_seconds=settings.budget,
         context_acts_on=settings.context_acts_on,
+        unmeasured=settings.unmeasured,
     )
     read_data(path, settings)
 

@@ -53,7 +53,11 @@ def certify(run: Path, /, *, claim: str = "graph", json: bool = False) -> int:
 
 
 def report(
-    run: Path, /, *, output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    run: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    gene_sets: Path | None = None,
 ) -> None:
     """Write one self-contained HTML page about a run.
 
@@ -63,31 +67,52 @@ def report(
         The run folder.
     output
         The page to write; report.html in the run folder if not given.
+    gene_sets
+        A GMT or TSV file of gene sets that factors are tested for.
     """
     from ucad.errors import InvalidInputError
     from ucad.report.page import is_report
 
     if output is not None and output.exists() and not is_report(output):
         raise InvalidInputError(f"'{output}' exists and is no report of ucad: it is kept.")
-    print(f"Report: {write_run_report(run, output)}")
+    print(f"Report: {write_run_report(run, output, gene_sets)}")
 
 
 def predict(
     run: Path,
     /,
     *clamps: str,
+    regimes: bool = False,
+    data: Path | None = None,
+    target: str | None = None,
+    control: str = "",
+    log_counts: bool = False,
     samples: Count = 2000,
     at: tuple[str, ...] = (),
     json: bool = False,
 ) -> None:
     """Predict what clamping variables does, to the factors and to the variables.
 
+    With --regimes: what each regime in the data changed, as predicted and as measured, and how the
+    model does beside simple predictions.
+
     Parameters
     ----------
     run
         The run folder.
     clamps
-        What to clamp: STAT1=0 JAK2=1.5
+        What to clamp: STAT1=0 JAK2=1.5. With --regimes, the regimes to show in full.
+    regimes
+        Compare predictions with what was measured in every regime.
+    data
+        With --regimes: a file of samples, such as of regimes that were not fitted; those that
+        travel with the run if not given.
+    target
+        Of that file: the column that names what was clamped.
+    control
+        Of that file: the label of observational samples.
+    log_counts
+        Of that file: turn counts into log(1 + 10^4 count / total of the sample).
     samples
         How many samples of the model to average over.
     at
@@ -96,6 +121,13 @@ def predict(
     json
         Print JSON.
     """
+    if regimes:
+        from ucad.cli.regimes import show_regimes
+        from ucad.data.formats import ReadOptions
+
+        options = ReadOptions(target=target, control=control, log_counts=log_counts)
+        show_regimes(run, clamps, data, options, json=json)
+        return
     import torch
 
     from ucad.data.duplicates import find_variable
@@ -103,6 +135,8 @@ def predict(
     from ucad.runs import load_run
     from ucad.scm import Abstraction
 
+    if data is not None:
+        raise InvalidInputError("--data is for --regimes: ucad predict run/ --regimes --data FILE")
     if samples < 2:
         raise InvalidInputError(f"--samples must be at least 2. Got {samples}.")
     loaded = load_run(run)
@@ -162,8 +196,9 @@ def _add_intervals(
         row |= dict.fromkeys(("low", "high", "moved")) if not interval else interval._asdict()
 
 
-def write_run_report(folder: Path, path: Path | None = None) -> Path:
+def write_run_report(folder: Path, path: Path | None = None, gene_sets: Path | None = None) -> Path:
     """Writes the report of a run folder and returns where it is."""
+    from ucad.cli.regimes import run_enrichment, run_regimes
     from ucad.report import ReportContent, write_report
     from ucad.runs import REPORT, load_metrics, load_run
 
@@ -186,6 +221,8 @@ def write_run_report(folder: Path, path: Path | None = None) -> Path:
             **{f"data: {name}": value for name, value in run.data.items()},
             **{f"setting: {name}": value for name, value in run.settings.items()},
         },
+        regimes=run_regimes(run),
+        enrichment=run_enrichment(run, gene_sets),
     )
     return write_report(content, path or folder / REPORT)
 

@@ -63,7 +63,9 @@ class FitSettings:
         context: columns that are no variables and act on them, such as a batch.
         context_acts_on: auto, mechanisms or readings.
         intervention: what was done to targets: auto, clamp, shift, soft, unknown, or a column.
+        unmeasured: keep, infer or drop regimes whose target is not among the variables.
         missing: error, drop or mean: what is done about missing values.
+        gene_sets: a file of gene sets that factors are tested for, or none.
     """
 
     factors: int | str = "auto"
@@ -90,7 +92,9 @@ class FitSettings:
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
     intervention: str = ""
+    unmeasured: str = "keep"
     missing: str = "error"
+    gene_sets: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:

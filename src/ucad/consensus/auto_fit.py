@@ -113,7 +113,8 @@ def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
     m = path.recommendation.n_factors
     if m == 0:
         return _no_factors(climb, path), path.to_json()
-    if settings.solver not in ("auto", PATH_SOLVER) and not path.cut_short:
+    again = settings.solver not in ("auto", PATH_SOLVER) or settings.unmeasured != "keep"
+    if again and not path.cut_short:
         chosen = replace(with_number(settings, m), max_seconds=_left(climb))
         result = solve(
             data, chosen, validation=validation, progress=progress, checkpoint=checkpoint

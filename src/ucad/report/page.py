@@ -16,8 +16,11 @@ from markupsafe import Markup
 from ucad.claims import ASSUMED, CLAIMABLE, Certificate
 from ucad.consensus.support import Graph, Support
 from ucad.data import InterventionalData
+from ucad.effects import RegimePredictions
+from ucad.effects.predictions import METHODS
 from ucad.errors import FormatError, InvalidInputError
 from ucad.files import read_text, write_text
+from ucad.gene_sets import Enrichment
 from ucad.report.charts import Curve, HeatMap, curves, heat_map, line_chart
 from ucad.report.effects import clamp_effects
 from ucad.report.formatting import MOST_ROWS, template_environment
@@ -49,6 +52,8 @@ class ReportContent:
         history: numbers along the fit, a row an epoch or step; may have a `stage`.
         metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
         provenance: what it takes to repeat it: versions, seed, command, fingerprint.
+        regimes: predicted and measured changes of every regime, if they are to be shown.
+        enrichment: gene sets that factors are enriched in, if there were any to test.
         support: how often each factor and edge came back, if that was tried.
         factors: what was found for every number of factors, as the JSON of a `FactorPath`.
     """
@@ -62,6 +67,8 @@ class ReportContent:
     history: Sequence[Mapping[str, Any]] = ()
     metrics: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    regimes: RegimePredictions | None = None
+    enrichment: Enrichment | None = None
     support: Support | None = None
     factors: Mapping[str, Any] | None = None
 
@@ -120,6 +127,8 @@ def render(content: ReportContent) -> str:
         metrics=metrics,
         metric_notes=notes,
         assumed=ASSUMED,
+        methods=METHODS,
+        factor_sets={} if content.enrichment is None else content.enrichment.names,
         claimable=CLAIMABLE,
         unused=graph.n_variables - len(payload["low"]["nodes"]) + graph.n_factors,
         marks=_MARKS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from jaxtyping import Bool, Int
 
 from ucad._types import VariablesByFactors
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.gene_sets import read_gene_sets
 
 __all__ = ["PriorKnowledge", "read_prior"]
 
@@ -206,6 +207,9 @@ def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None)
     forbidden = ["Z2 -> STAT1"]
     anchors = ["JAK2 -> Z1", "Z2 -> GBP2"]
 
+    With `gene_sets = "regulons.tsv"` (GMT or TSV, beside the file), `set:NAME` stands for all
+    measured genes of a set: required = ["Z1 -> set:STAT1"].
+
     Raises:
         FormatError: if the file is no such file.
         InvalidInputError: if a variable or factor does not exist, or statements contradict.
@@ -216,6 +220,11 @@ def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None)
         raise FormatError(f"The prior file '{path}' cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise FormatError(f"'{path}' is not a TOML file: {error}.") from error
+    source = lists.pop("gene_sets", None)
+    if source is not None and not isinstance(source, str):
+        raise InvalidInputError(
+            f"'gene_sets' in '{path}' must name a file. Got {source!r} instead."
+        )
     for name, texts in lists.items():
         if name not in LISTS:
             raise InvalidInputError(
@@ -229,6 +238,9 @@ def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None)
             )
     if not any(lists.values()):
         raise InvalidInputError(f"'{path}' must say something. Give one of {', '.join(LISTS)}.")
+    if source is not None:
+        sets = {one.name: one.genes for one in read_gene_sets(path.parent / source)}
+        lists = {name: _with_sets(texts, sets, variable_names) for name, texts in lists.items()}
     if n_factors is None:
         texts = [text for some in lists.values() for text in some]
         named = [
@@ -236,6 +248,26 @@ def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None)
         ]
         n_factors = max(named, default=1)
     return PriorKnowledge.from_edges(variable_names, n_factors, **lists)
+
+
+def _with_sets(
+    texts: Sequence[str], sets: Mapping[str, frozenset[str]], variable_names: Sequence[str]
+) -> list[str]:
+    """The texts, one for every measured gene where they speak of a set."""
+    written = []
+    for text in texts:
+        found = re.search(r"set:(.+?)\s*(?:->|$)", text)
+        if found is None:
+            written.append(text)
+            continue
+        name = found[1]
+        if name not in sets:
+            raise InvalidInputError(f"There is no gene set '{name}'.{did_you_mean(name, sets)}")
+        genes = [gene for gene in variable_names if gene in sets[name]]
+        if not genes:
+            raise InvalidInputError(f"No gene of the set '{name}' was measured.")
+        written += [text.replace(f"set:{name}", gene, 1) for gene in genes]
+    return written
 
 
 KINDS = ("required_parent", "required_child", "forbidden_parent", "forbidden_child")

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -22,11 +23,12 @@ from ucad.errors import InvalidInputError
 from ucad.parameters import as_number, one_of
 from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
 from ucad.solvers.budget import Budget
-from ucad.solvers.context import check_choice, fit_in_context
+from ucad.solvers.context import Fit, check_choice, fit_in_context
 from ucad.solvers.kinds import fit_by_kind
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
+from ucad.solvers.unmeasured import check_unmeasured, fit_with_unmeasured
 
 __all__ = [
     "AUTO",
@@ -139,6 +141,7 @@ class SolveSettings:
         device: where to compute.
         max_seconds: the budget; None for no limit.
         context_acts_on: where a context of the data acts: `mechanisms`, `readings`, or `auto`.
+        unmeasured: what is done about regimes with unmeasured targets: `keep`, `infer` or `drop`.
         noise: the variance of the noise with which every variable is read, in the units of the
             data; None for none.
     """
@@ -152,6 +155,7 @@ class SolveSettings:
     device: str = "cpu"
     max_seconds: float | None = None
     context_acts_on: str = AUTO
+    unmeasured: str = "keep"
     noise: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
@@ -175,6 +179,7 @@ class SolveSettings:
                 f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
             )
         check_choice(self.context_acts_on)
+        check_unmeasured(self.unmeasured)
         _check_device(self.device, self.solver)
         if self.noise is not None:
             self._check_noise()
@@ -240,7 +245,8 @@ def solve(
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
-        return fit_by_kind(train, held_out, fit)
+        by_kind: Fit = partial(fit_by_kind, fit=fit)
+        return fit_with_unmeasured(train, held_out, settings.unmeasured, by_kind)
 
     with one_thread():
         if data.context is None:

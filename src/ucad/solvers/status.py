@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from ucad.claims.hidden_actions import HiddenAction, marked
+from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError, did_you_mean
-from ucad.scm import FactorSCM
+from ucad.scm import FactorSCM, at_average_context
 
 __all__ = ["FitResult", "FitStatus"]
 
@@ -112,6 +114,7 @@ class FitResult:
         history: one row of figures per report of progress.
         seconds: wall-clock time of the fit.
         kinds: what each regime did to its targets, as told or as found; empty if not asked.
+        acts_on: what unmeasured targets act on, where that was inferred.
     """
 
     scm: FactorSCM
@@ -120,3 +123,14 @@ class FitResult:
     history: tuple[dict[str, float | int | str], ...] = ()
     seconds: float = 0.0
     kinds: tuple[RegimeKind, ...] = ()
+    acts_on: tuple[HiddenAction, ...] = ()
+
+    def seen(self, scm: FactorSCM, data: InterventionalData) -> InterventionalData:
+        """Samples as claims should see them: at the average context, with what is known of targets.
+
+        Args:
+            scm: the model, in the units of the data.
+            data: the samples.
+        """
+        known = replace(data, kinds=self.kinds or data.kinds)
+        return at_average_context(scm, marked(known, self.acts_on))

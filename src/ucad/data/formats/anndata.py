@@ -27,7 +27,7 @@ from ucad.data.targets import control_notes, label_of
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
-__all__ = ["read_h5ad", "write_h5ad"]
+__all__ = ["from_anndata", "read_h5ad", "write_h5ad"]
 
 _COUNTS_PER_CELL = 1e4
 """Counts per cell to which all cells are scaled before the logarithm, the convention of scanpy."""
@@ -41,14 +41,25 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
         table = anndata.read_h5ad(path)
         if table.X is None:
             raise FormatError(f"'{path}' holds no matrix X.")
-        x = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X)
+        x = _dense(table.X)
     names = [str(name) for name in table.var_names]
-    check_matrix(x, may_be_empty="ucad" in table.uns)
-    if "ucad" in table.uns:
+    is_ours = isinstance(table.uns.get("ucad"), str)
+    check_matrix(x, may_be_empty=is_ours)
+    if is_ours:
         with parsed_as(path, "a data set of ucad"):
             parts = (np.asarray(table.layers["is_intervened"]), table.obs["regime"].to_numpy())
-            side = parse_json(str(table.uns["ucad"]))
+            side = parse_json(table.uns["ucad"])
         return with_side_information(x, *parts, names, side)
+    return from_anndata(table, options, x)
+
+
+def from_anndata(
+    table: Any, options: ReadOptions, x: np.ndarray | None = None
+) -> InterventionalData:
+    """Makes a data set of an AnnData, which may be backed by a file; `x` is its dense matrix."""
+    x = _dense(table.X) if x is None else x
+    check_matrix(x)
+    names = [str(name) for name in table.var_names]
     columns = [str(column) for column in table.obs.columns]
     target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
     if target is None:
@@ -90,6 +101,12 @@ def write_h5ad(data: InterventionalData, path: Path) -> None:
     )
     with replacing(path) as beside:
         table.write_h5ad(beside)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    """A matrix in memory as an array, whether it is sparse, backed by a file, or neither."""
+    loaded = matrix.to_memory() if hasattr(matrix, "to_memory") else matrix
+    return np.asarray(loaded.toarray() if hasattr(loaded, "toarray") else loaded)
 
 
 def _log_counts(counts: np.ndarray) -> np.ndarray:

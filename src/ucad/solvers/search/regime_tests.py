@@ -137,8 +137,10 @@ class RegimeTests:
 
     @cached_property
     def untouched(self) -> Int[np.ndarray, " rows"]:
-        """The samples in which nothing is acted on."""
-        return np.flatnonzero(self.n_acted_on == 0)
+        """The samples in which nothing is acted on, nor anything that was not measured."""
+        data = self.data
+        hidden = [r for r in range(data.n_regimes) if data.kind_of(r) is RegimeKind.UNMEASURED]
+        return np.flatnonzero((self.n_acted_on == 0) & ~np.isin(data.regime, hidden))
 
     @cached_property
     def regimes(self) -> dict[int, Regime]:

@@ -1,0 +1,73 @@
+"""What other regimes say of a new one: their mean change, and how far to trust a model instead."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import nnls
+
+from ucad.effects.measured import MeasuredChanges
+
+__all__ = ["evidence_share", "evidence_weights", "expected_change", "judges_of"]
+
+MAX_JUDGES = 40
+"""The most regimes on which evidence is judged: seconds for 200 regimes."""
+
+
+def expected_change(changes: MeasuredChanges, row: int) -> Float[np.ndarray, " variables"]:
+    """The change to expect of a regime of which nothing is known but the others.
+
+    m = mean over s of (1 − ‖e_s‖² / ‖d_s‖²)₊ d_s, where e_s are the standard errors of the change
+    d_s: each change shrunk by the share of it that is noise (James–Stein), so that regimes that do
+    nothing add no noise, then the mean.
+    """
+    return _shrunk_mean(changes, changes.others(row))
+
+
+def judges_of(changes: MeasuredChanges, row: int) -> Int[np.ndarray, " judges"]:
+    """The other regimes with a measured target on which evidence is judged, the strongest 40."""
+    others = changes.others(row)
+    others = others[changes.targets[others].any(axis=1)]
+    strength = ((changes.change[others] / changes.error[others]) ** 2).mean(axis=1)
+    return np.sort(others[np.argsort(-strength, kind="stable")[:MAX_JUDGES]])
+
+
+def _shrunk_mean(
+    changes: MeasuredChanges, others: Int[np.ndarray, " others"]
+) -> Float[np.ndarray, " variables"]:
+    """What a regime does to its own targets is no part of what it does to the rest."""
+    free = ~changes.targets[others]
+    change, error = changes.change[others] * free, changes.error[others] * free
+    size = np.maximum((change**2).sum(axis=1), np.finfo(float).tiny)
+    signal = np.maximum(0.0, 1 - (error**2).sum(axis=1) / size)
+    return np.asarray((signal[:, None] * change).sum(axis=0) / np.maximum(free.sum(axis=0), 1))
+
+
+def evidence_weights(
+    changes: MeasuredChanges,
+    judges: Int[np.ndarray, " judges"],
+    evidence: Float[np.ndarray, "kinds judges variables"],
+) -> Float[np.ndarray, " kinds"]:
+    """How much each kind of evidence counts, by how well it predicted the other regimes.
+
+    γ ≥ 0 minimises Σ_s ‖d_s − Σ_i γ_i p_si‖² over the judging regimes s, in units of their standard
+    errors. Without judges the first kind, the model's own prediction, counts alone.
+    """
+    if not len(judges) or not evidence.any():
+        return np.eye(len(evidence))[0]
+    free = ~changes.targets[judges]
+    errors = changes.error[judges]
+    columns = [(kind / errors)[free] for kind in evidence]
+    return np.asarray(nnls(np.stack(columns, axis=1), (changes.change[judges] / errors)[free])[0])
+
+
+def evidence_share(
+    own: Float[np.ndarray, " variables"], expected: Float[np.ndarray, " variables"]
+) -> float:
+    """How far to go from what is expected to a regime's own evidence, w = ‖p‖² / (‖p‖² + ‖m‖²).
+
+    A target that hardly changed says little about what else did: a knock-out need not show in its
+    own gene. So evidence that is small beside what interventions do on average counts little.
+    """
+    size, usual = float((own**2).sum()), float((expected**2).sum())
+    return size / (size + usual) if size + usual > 0 else 0.0

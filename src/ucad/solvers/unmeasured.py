@@ -1,0 +1,73 @@
+"""Regimes whose targets are not measured: inferred, kept as they are, or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+
+from ucad.claims.hidden_actions import HiddenAction, hidden_actions, left_out
+from ucad.data import InterventionalData
+from ucad.data.kinds import RegimeKind
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.solvers.status import FitResult
+
+__all__ = ["UNMEASURED_CHOICES", "check_unmeasured", "fit_with_unmeasured"]
+
+UNMEASURED_CHOICES = ("keep", "infer", "drop")
+"""`keep` takes their samples as they are, `infer` asks what they act on, `drop` leaves them out."""
+
+MAX_SHOWN = 6
+"""Regimes of which a note says what they act on; the others are counted."""
+
+Fit = Callable[[InterventionalData, InterventionalData], FitResult]
+"""Fits samples; the second part is for validation."""
+
+
+def fit_with_unmeasured(
+    data: InterventionalData, validation: InterventionalData, choice: str, fit: Fit
+) -> FitResult:
+    """Fits data some of whose regimes act on something that was not measured.
+
+    With `infer`, a first fit says which variables or factors each of them acts on; the terms of
+    those in those regimes leave the likelihood, and a second fit says it again.
+    """
+    hidden = [data.kind_of(r) is RegimeKind.UNMEASURED for r in range(data.n_regimes)]
+    present = np.isin(data.regime, np.flatnonzero(hidden))
+    if choice == "keep" or not present.any():
+        return fit(data, validation)
+    if choice == "drop":
+        parts = [
+            part.select(np.flatnonzero(~np.isin(part.regime, np.flatnonzero(hidden))))
+            for part in (data, validation)
+        ]
+        return fit(parts[0], parts[1])
+    result = fit(data, validation)
+    first = hidden_actions(result.scm, data)
+    if first:
+        parts = [left_out(part, first, result.scm) for part in (data, validation)]
+        result = fit(parts[0], parts[1])
+    found = hidden_actions(result.scm, data)
+    status = replace(result.status, notes=(*result.status.notes, *_notes(found)))
+    return replace(result, status=status, acts_on=found)
+
+
+def check_unmeasured(choice: str) -> None:
+    """Refuses a choice that there is not."""
+    if choice not in UNMEASURED_CHOICES:
+        raise InvalidInputError(
+            f"The 'unmeasured' parameter must be one of {', '.join(UNMEASURED_CHOICES)}. Got "
+            f"{choice!r} instead.{did_you_mean(choice, UNMEASURED_CHOICES)}"
+        )
+
+
+def _notes(found: Sequence[HiddenAction]) -> tuple[str, ...]:
+    """One sentence per regime."""
+    texts = [
+        f"The unmeasured target '{regime}' acts on {', '.join(map(str, actions))}."
+        for regime, actions in groupby(found, key=lambda action: action.regime)
+    ]
+    more = len(texts) - MAX_SHOWN
+    return (*texts[:MAX_SHOWN], *((f"And {more} more unmeasured targets.",) if more > 0 else ()))

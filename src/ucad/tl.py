@@ -1,0 +1,79 @@
+"""Tools for scverse: factors of an AnnData, written where its users look for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ucad.data.formats.anndata import from_anndata
+from ucad.data.formats.options import ReadOptions
+from ucad.errors import InvalidInputError
+from ucad.estimator import UCAD
+from ucad.report.strengths import edge_strengths
+
+__all__ = ["factors"]
+
+
+def factors(  # noqa: PLR0913 - the user's front door: every option by its own name
+    adata: Any,
+    *,
+    target: str,
+    control: str = "",
+    min_mean: float | None = None,
+    log_counts: bool = False,
+    model: UCAD | None = None,
+    key: str = "ucad",
+) -> UCAD:
+    """Finds factors of cells × genes and writes them into an AnnData; returns the fitted model.
+
+    - `obsm["X_ucad"]`: the factors of every cell, τ(x).
+    - `varm["ucad_parents"]`, `varm["ucad_children"]`: genes × factors, by how many standard
+      deviations a factor moves per standard deviation of a gene, and a gene per one of a factor;
+      0 where there is no edge, and for genes that were left out.
+    - `uns["ucad"]`: names of the factors, the verdict of the certificate, how the fit ended, and
+      the settings.
+
+    Args:
+        adata: cells × genes; may be backed by a file, which is not written to.
+        target: the column of `obs` that names the perturbation.
+        control: the label of unperturbed cells in it.
+        min_mean: leave out genes whose mean is below this.
+        log_counts: turn counts into log(1 + 10⁴ · count / total of the cell).
+        model: an estimator that says how to fit; `UCAD()` if None.
+        key: the name to write under.
+    """
+    if not all(hasattr(adata, part) for part in ("obs", "var_names", "obsm", "varm", "uns")):
+        raise InvalidInputError(f"'adata' must be an AnnData. Got {type(adata).__name__} instead.")
+    options = ReadOptions(
+        target=target,
+        control=control,
+        min_mean=min_mean,
+        log_counts=log_counts,
+        drop_constant=True,
+    )
+    data = from_anndata(adata, options)
+    fitted = (UCAD() if model is None else model).fit(data)
+    graph = fitted.graph_
+    strengths = edge_strengths(fitted.scm_, fitted.sample_)
+    columns = fitted.columns_.variable
+    place = {str(name): row for row, name in enumerate(adata.var_names)}
+    genes = np.array([place[name] for name in data.variable_names])
+    adata.obsm[f"X_{key}"] = fitted.transform(data)
+    for side, edges, strength in (
+        ("parents", graph.Q, strengths.into),
+        ("children", graph.R, strengths.out_of),
+    ):
+        loadings = np.zeros((len(place), graph.n_factors))
+        loadings[genes] = np.where(edges, strength, 0.0)[columns]
+        adata.varm[f"{key}_{side}"] = loadings
+    adata.uns[key] = {
+        "factor_names": np.array(graph.factor_names, dtype=object),
+        "verdict": fitted.certificate_.verdict,
+        "may_claim": {one.what: one.answer.value for one in fitted.certificate_.permissions},
+        "status": str(fitted.status_),
+        "settings": {name: str(value) for name, value in fitted.get_params(deep=False).items()},
+        "fingerprint": data.fingerprint,
+        "notes": np.array(data.notes, dtype=object),
+    }
+    return fitted

@@ -1,0 +1,146 @@
+"""Changes as measured and predicted, on small linear models whose truth is known."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from ucad.data import InterventionalData
+from ucad.effects import measured_changes, predict_regimes
+from ucad.effects.baselines import Regressions, mean_of_others
+from ucad.effects.prior import evidence_share, evidence_weights, expected_change, judges_of
+from ucad.errors import InvalidInputError
+from ucad.graph import FactorGraph
+from ucad.scm import FactorSCM, LinearMechanism, hard
+
+LOADINGS = np.array([0, 0, 0, 1.5, -1.0, 0.8, 1.2])
+
+
+def model() -> FactorSCM:
+    """Three inputs, one factor, four children."""
+    Q = np.array([[True]] * 3 + [[False]] * 4)
+    R = ~Q
+    F_Z = LinearMechanism(
+        torch.tensor([[1.0, -1.0, 0.5, 0, 0, 0, 0]]).double(), torch.zeros(1).double()
+    )
+    F_X = LinearMechanism(torch.tensor(LOADINGS[:, None]).double(), torch.zeros(7).double())
+    return FactorSCM(FactorGraph(Q, R), F_Z, F_X, torch.full((7,), 0.5).double())
+
+
+def screen(scm, n=400, values=(3.0, 3.0, 3.0)) -> InterventionalData:
+    x, labels = [scm.sample(n, 0).x.numpy()], [""] * n
+    for j, value in enumerate(values):
+        x.append(scm.do(hard({f"X{j + 1}": value})).sample(n, j + 1).x.numpy())
+        labels += [f"X{j + 1}"] * n
+    return InterventionalData.from_targets(np.concatenate(x), labels)
+
+
+def test_changes_are_measured_against_controls_with_their_errors():
+    scm = model()
+    changes = measured_changes(screen(scm))
+    assert changes.names == ("X1", "X2", "X3")
+    true = LOADINGS * 3.0
+    np.testing.assert_allclose(changes.change[0, 3:] * changes.sd[3:], true[3:], atol=0.3)
+    z = (changes.change[0, 3:] * changes.sd[3:] - true[3:]) / (changes.error[0] * changes.sd)[3:]
+    assert np.abs(z).max() < 4
+
+
+def test_without_controls_there_is_nothing_to_compare_with():
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(InvalidInputError, match="0 samples are controls"):
+        measured_changes(InterventionalData.from_targets(x, ["X1", "X2"] * 10))
+    with pytest.raises(InvalidInputError, match="No regime"):
+        measured_changes(InterventionalData.from_targets(x, [""] * 20))
+
+
+def test_the_true_model_is_as_good_as_noise_allows_and_beats_what_ignores_the_target():
+    scm = model()
+    found = predict_regimes(scm, screen(scm), seen=("X1",))
+    for row in found.scoreboard:
+        assert row["error"]["model"] < 3 * row["noise"]
+        assert row["error"]["ucad"] < min(row["error"]["none"], row["error"]["mean"]) / 2
+        assert row["held_out"] == (row["regime"] != "X1")
+    assert "of 2 held-out" in found.verdicts[0]
+    assert 0.5 < found.coverage <= 1
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_a_wrong_model_does_not_and_the_table_says_so():
+    scm = model()
+    wrong = FactorSCM(
+        scm.graph,
+        type(scm.factor_mechanism)(-scm.factor_mechanism.weight, scm.factor_mechanism.bias),
+        scm.variable_mechanism,
+        scm.noise_scale,
+    )
+    found = predict_regimes(wrong, screen(scm))
+    rows = found.scoreboard
+    assert all(row["error"]["model"] > row["error"]["none"] for row in rows)
+    assert all(row["error"]["ucad"] < row["error"]["model"] for row in rows), "it is outweighed"
+
+
+def test_factors_change_as_predicted():
+    scm = model()
+    found = predict_regimes(scm, screen(scm))
+    predicted, measured, error = found.factors[:, :, 0]
+    assert (np.abs(predicted - measured) < 5 * error).all()
+    kinds = [row["kind"] for row in found.rows("X2")]
+    assert kinds[:3] == ["factor", "variable", "target"]
+
+
+def test_the_regression_is_that_over_the_other_samples():
+    data = screen(model())
+    changes = measured_changes(data)
+    got = Regressions(data, changes).change(0, 2)
+    rows = np.isin(data.regime, [0, 2])
+    x = (data.x[rows] - changes.mean) / changes.sd
+    slope = [np.polyfit(x[:, 0], x[:, j], 1)[0] for j in range(7)]
+    np.testing.assert_allclose(got, changes.change[0, 0] * np.array(slope), rtol=1e-4)
+
+
+def test_an_unmeasured_target_leaves_only_the_other_regimes():
+    scm = model()
+    data = screen(scm)
+    hidden = scm.do(hard({"X1": 3.0, "X2": -1.0})).sample(300, 9).x.numpy()
+    labels = [data.regime_names[r].replace("observational", "") for r in data.regime]
+    both = InterventionalData.from_targets(
+        np.concatenate([data.x, hidden]), [*labels, *["elsewhere"] * 300]
+    )
+    found = predict_regimes(scm, both)
+    row = next(row for row in found.scoreboard if row["regime"] == "elsewhere")
+    assert row["error"]["linear"] is None
+    assert row["weight"] == 0
+    at = found.changes.names.index("elsewhere")
+    np.testing.assert_allclose(found.predicted["ucad"][at], expected_change(found.changes, at))
+
+
+def test_regimes_that_do_nothing_add_no_noise_to_what_is_expected():
+    rng = np.random.default_rng(0)
+    strong = rng.normal(size=(100, 6)) + 2.0
+    idle = rng.normal(size=(400, 6))
+    labels = [""] * 200 + ["u"] * 100 + ["v"] * 100 + ["s"] * 100
+    data = InterventionalData.from_targets(np.concatenate([idle, strong]), labels)
+    changes = measured_changes(data)
+    at = changes.names.index("u")
+    plain, shrunk = mean_of_others(changes, at), expected_change(changes, at)
+    assert shrunk.mean() == pytest.approx(2 / 2, abs=0.2)
+    assert shrunk.std() <= plain.std()
+
+
+def test_evidence_counts_as_much_as_it_was_right_elsewhere():
+    changes = measured_changes(screen(model()))
+    judges = judges_of(changes, 0)
+    assert judges.tolist() == [1, 2]
+    right, wrong = changes.change[judges], -changes.change[judges]
+    np.testing.assert_allclose(
+        evidence_weights(changes, judges, np.stack([wrong, right / 2])), [0, 2], atol=1e-8
+    )
+    assert evidence_weights(changes, judges[:0], np.zeros((2, 0, 7))).tolist() == [1, 0]
+
+
+def test_small_evidence_counts_little():
+    expected = np.ones(4)
+    assert evidence_share(0.01 * expected, expected) < 0.01
+    assert evidence_share(100 * expected, expected) > 0.99
+    assert evidence_share(0 * expected, 0 * expected) == 0
