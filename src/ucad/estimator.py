@@ -388,8 +388,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X, covariates = take_context(X, context)
         data = self._as_data(X, interventions)
         data = data if covariates is None else data.with_context(covariates)
-        data, self.columns_ = merge_duplicates(data)
         check_fittable(data.x, data.variable_names)
+        data, self.columns_ = merge_duplicates(data)
         # With measurement noise there is one class of mechanisms, and nothing to choose by.
         noise = reading_noise(data, self.measurement, self.measurement_noise)
         chooses = noise is None or isinstance(self.n_factors, str)

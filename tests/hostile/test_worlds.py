@@ -16,7 +16,7 @@ QUICK = ("genes", "independent", "relu")
 @pytest.mark.parametrize("world", [*QUICK, *(only_full(w) for w in WORLDS if w not in QUICK)])
 def test_a_run_on_any_world_is_compared_with_the_truth(tmp_path, monkeypatch, world):
     monkeypatch.chdir(tmp_path)
-    assert run_soundly("simulate", world, "--samples", 300, "-o", "data").code == 0
+    assert run_soundly("simulate", world, "-o", "data").code == 0
     data = next(path for path in (tmp_path / "data").glob("train.*") if path.suffix != ".json")
     ucad.UCAD(
         n_factors=2, solver="search", factor_mechanism="linear", variable_mechanism="linear"
