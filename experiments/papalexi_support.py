@@ -30,8 +30,8 @@ PATHWAY = ("IFNGR1", "IFNGR2", "JAK1", "JAK2", "STAT1", "STAT2", "IRF1", "IRF7",
 """Genes between the interferon receptors and their response factors."""
 
 N_GENES = 60
-"""Variables of the model: the measured targets and the most variable genes, a number for which fifty
-fits take minutes."""
+"""Variables of the model: the measured targets and the most variable genes, so many that fifty fits
+take minutes."""
 
 
 def main(words: Sequence[str] | None = None) -> None:

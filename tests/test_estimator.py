@@ -161,7 +161,7 @@ def test_misuse_is_explained(problem, model):
 def test_not_converging_warns_once_and_is_in_the_status(problem, monkeypatch):
     from dataclasses import replace
 
-    import ucad.consensus.auto_fit as module
+    import ucad.estimator as module
 
     def unfinished(*arguments, **options):
         result, path = original(*arguments, **options)
