@@ -59,7 +59,7 @@ def test_what_is_no_plain_file_is_refused_by_its_kind(tmp_path):
 
 
 def test_what_is_no_text_or_too_much_of_it_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "a").write_bytes(b"\xff\xfe")
+    (tmp_path / "a").write_bytes(b"\xfa\xfb\xff")
     with pytest.raises(FormatError, match="not a text file"):
         read_text(tmp_path / "a")
     monkeypatch.setattr(files, "MAX_TEXT_BYTES", 1)

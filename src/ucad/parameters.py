@@ -30,10 +30,9 @@ def as_whole_number(
 
     `other` is what the message names as the alternative, if there is one.
 
-    >>> as_whole_number(2.5, "n_factors", low=1)
+    >>> as_whole_number(2.5, "n_factors", low=1)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ucad.errors.InvalidInputError: The 'n_factors' parameter must be a whole number of at least 1.
-    Got 2.5 instead.
+    ucad.errors.InvalidInputError: The 'n_factors' parameter must be ... of at least 1. Got 2.5 ...
     """
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if is_whole and low <= int(value) and (high is None or int(value) <= high):

@@ -26,9 +26,9 @@ def test_an_edge_costs_twice_the_log_of_the_samples():
     assert problem(AFFINE, AFFINE).penalty == pytest.approx(2 * np.log(100))
 
 
-@pytest.mark.parametrize("n_factors", [0, 4, 9])
-def test_factors_are_fewer_than_variables(n_factors):
-    with pytest.raises(InvalidInputError, match="'n_factors' must be at least 1 and below"):
+@pytest.mark.parametrize("n_factors", [0, 5, 9])
+def test_there_are_no_more_factors_than_variables(n_factors):
+    with pytest.raises(InvalidInputError, match="'n_factors' must be at least 1 and at most"):
         problem(AFFINE, AFFINE, n_factors=n_factors)
 
 

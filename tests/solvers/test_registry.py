@@ -179,7 +179,7 @@ def test_tiny_random_arrays_are_fitted(name, seed, n, N):
         ({"solver": "grad"}, "must be one of auto, search, gradient, gradient-paper"),
         ({"solver": "serach"}, "Did you mean 'search'"),
         ({"factor_mechanism": "liner"}, "Did you mean 'linear'"),
-        ({"max_seconds": 0.0}, "'max_seconds' parameter must be above 0"),
+        ({"max_seconds": 0.0}, "'max_seconds' parameter must be a finite number above 0"),
         ({"device": "gpu"}, "must name a device of torch"),
     ],
 )

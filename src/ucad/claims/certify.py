@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ucad.claims.adequacy import Adequacy, Level
+from ucad.claims.answers import Claim
 from ucad.claims.certificate import Certificate
 from ucad.claims.clamps import clamps
 from ucad.claims.directions import directions
@@ -17,7 +18,7 @@ from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
 from ucad.claims.regimes import held_out_regimes, predicted_effects
 from ucad.claims.samples import TestSamples
 from ucad.claims.structure import acyclicity, anchors, distinctness, uniqueness
-from ucad.claims.suggestions import suggestions
+from ucad.claims.suggestions import Suggestion, suggestions
 from ucad.claims.upstream import upstream
 from ucad.claims.verdict import permissions, verdict
 from ucad.claims.weights import Weights
@@ -88,43 +89,65 @@ def certify(
     account = SolverNotes(notes=tuple(notes)) if isinstance(notes, Sequence) else notes
     train = data if train is None else train
     samples = TestSamples.of(scm, train, held_out, seed)
-    weights, adequacy = Weights(samples), Adequacy(samples)
-    shape, left = ([f.variable for f in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH))
-    unseen = train if held_out is None else held_out
-    soft = [n for r, n in enumerate(data.regime_names) if data.kind_of(r).may_listen]
-    clamped = clamps(samples, soft)
-    oriented = directions(samples, data, account.open_directions)
-    upward, known = upstream(samples, soft), values(weights, shape, left)
-    found = (
-        held_out_fit(samples),
-        nothing_left(adequacy, weights, seed),
-        clamped,
-        upward,
-        edge_worth(samples),
-        acyclicity(scm.graph, data),
-        oriented,
-        anchors(scm.graph, weights),
-        uniqueness(scm.graph),
-        distinctness(weights),
-        known,
-        exactness(scm, data, seed),
-        predicted_effects(samples, seed),
-        abstraction_error(scm, unseen, seed),
-        held_out_regimes(samples, seed),
-    )
-    given = permissions(
-        {claim.key: claim for claim in found}, held_out=samples.held_out, guesses=account.guesses
-    )
-    suggested = suggestions(
-        adequacy,
-        weights,
-        clamped.details["not_clamped"],
-        oriented.details["edges_contradicted"],
-        upward.details["moved"],
-        known.details["with_shared_noise"],
-    )
+    tests = _Tests(samples, Weights(samples), Adequacy(samples), seed)
+    found = tests.claims(data, train if held_out is None else held_out, account.open_directions)
+    by_key = {claim.key: claim for claim in found}
+    given = permissions(by_key, held_out=samples.held_out, guesses=account.guesses)
+    suggested = tests.suggestions(by_key)
     said = verdict(given, suggested) if scm.graph.n_factors else NO_FACTORS
     return Certificate(said, given, found, suggested, tuple(account.notes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Tests:
+    """All tests of one model on one split of the samples."""
+
+    samples: TestSamples
+    weights: Weights
+    adequacy: Adequacy
+    seed: int
+
+    def claims(
+        self,
+        data: InterventionalData,
+        unseen: InterventionalData,
+        open_directions: Sequence[tuple[str, str]],
+    ) -> tuple[Claim, ...]:
+        """Every claim, in the order in which a reader meets them."""
+        samples, weights, adequacy, seed = self.samples, self.weights, self.adequacy, self.seed
+        scm = samples.scm
+        shape, left = (
+            [one.variable for one in adequacy.at(level)] for level in (Level.SHAPE, Level.GRAPH)
+        )
+        soft = [n for r, n in enumerate(data.regime_names) if data.kind_of(r).may_listen]
+        return (
+            held_out_fit(samples),
+            nothing_left(adequacy, weights, seed),
+            clamps(samples, soft),
+            upstream(samples, soft),
+            edge_worth(samples),
+            acyclicity(scm.graph, data),
+            directions(samples, data, open_directions),
+            anchors(scm.graph, weights),
+            uniqueness(scm.graph),
+            distinctness(weights),
+            values(weights, shape, left),
+            exactness(scm, data, seed),
+            predicted_effects(samples, seed),
+            abstraction_error(scm, unseen, seed),
+            held_out_regimes(samples, seed),
+        )
+
+    def suggestions(self, by_key: Mapping[str, Claim]) -> tuple[Suggestion, ...]:
+        """What the findings suggest."""
+        return suggestions(
+            self.adequacy,
+            self.weights,
+            by_key["clamps"].details["not_clamped"],
+            by_key["directions"].details["edges_contradicted"],
+            by_key["upstream"].details["moved"],
+            by_key["scale"].details["with_shared_noise"],
+        )
 
 
 def _check_variables(scm: FactorSCM, name: str, part: InterventionalData | None) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ucad.data import InterventionalData
     from ucad.runs import Run
     from ucad.scm import FactorSCM
+    from ucad.scm.factor_scm import State
 
 __all__ = ["certify", "predict", "report", "write_run_report"]
 
@@ -128,8 +129,6 @@ def predict(
         options = ReadOptions(target=target, control=control, log_counts=log_counts)
         show_regimes(run, clamps, data, options, json=json)
         return
-    import torch
-
     from ucad.data.duplicates import find_variable
     from ucad.errors import InvalidInputError
     from ucad.runs import load_run
@@ -143,31 +142,42 @@ def predict(
     scm = loaded.scm
     names = scm.graph.variable_names
     values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
-    abstraction, context = Abstraction(scm), scm.draw_context(samples)
-    offset = _context_offset(scm, at)
-    if offset is not None and not (scm.context and scm.context.on_readings):
-        context = context + offset
-    image = abstraction.intervention_map(values)
-    before, after = scm.solve(context), scm.solve(context, values)
-    high = abstraction.high_level.solve(context, image)
-    if offset is not None and scm.context and scm.context.on_readings:
-        before, after = (state._replace(x=state.x + offset) for state in (before, after))
-    if not all(bool(torch.isfinite(part).all()) for part in (before.x, after.x, before.z, high)):
-        raise InvalidInputError(
-            "The model does not predict finite values for this: what is clamped is too large."
-        )
+    before, after, high = _states(scm, values, samples, _context_offset(scm, at))
     rows = [
         *_changes("factor", scm.graph.factor_names, before.z, high),
         *_changes("variable", scm.graph.variable_names, before.x, after.x),
     ]
     if loaded.consensus is not None:
         _add_intervals(rows, loaded.consensus, values, samples)
+    reaches = sorted(Abstraction(scm).intervention_map(values).support)
     if json:
-        print(
-            json_module.dumps({"clamped": values, "reaches": sorted(image.support), "rows": rows})
-        )
+        print(json_module.dumps({"clamped": values, "reaches": reaches, "rows": rows}))
     else:
-        _show_prediction(values, sorted(image.support), rows)
+        _show_prediction(values, reaches, rows)
+
+
+def _states(
+    scm: FactorSCM, values: dict[str, float], samples: int, offset: Tensor | None
+) -> tuple[State, State, Tensor]:
+    """Both levels before and after the clamps: the model's states, and what ω makes of factors."""
+    import torch
+
+    from ucad.errors import InvalidInputError
+    from ucad.scm import Abstraction
+
+    abstraction, context = Abstraction(scm), scm.draw_context(samples)
+    on_readings = scm.context is not None and scm.context.on_readings
+    if offset is not None and not on_readings:
+        context = context + offset
+    before, after = scm.solve(context), scm.solve(context, values)
+    high = abstraction.high_level.solve(context, abstraction.intervention_map(values))
+    if offset is not None and on_readings:
+        before, after = (state._replace(x=state.x + offset) for state in (before, after))
+    if not all(bool(torch.isfinite(part).all()) for part in (before.x, after.x, before.z, high)):
+        raise InvalidInputError(
+            "The model does not predict finite values for this: what is clamped is too large."
+        )
+    return before, after, high
 
 
 def _changes(kind: str, names: Sequence[str], old: Tensor, new: Tensor) -> Iterator[dict[str, Any]]:

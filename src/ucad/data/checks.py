@@ -116,6 +116,8 @@ def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
     check_storable(names)
     if len(x) < 2:
         raise InvalidInputError(f"A fit needs at least 2 samples. Got {len(x)}.")
+    if x.shape[1] < 2:
+        raise InvalidInputError(f"A fit needs at least 2 variables. Got {x.shape[1]}.")
     low, high = (end.astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
     is_huge = np.maximum(-low, high) > MAX_MAGNITUDE
     huge = [names[j] for j in np.flatnonzero(is_huge).tolist()]

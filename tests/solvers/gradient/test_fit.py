@@ -221,7 +221,7 @@ def test_networks_can_be_learned_too(problem, config, linear_variables):
     assert result.scm.factor_mechanism.w1.shape == (3, 4, 16)
 
 
-@pytest.mark.parametrize("n_factors", [0, 16])
+@pytest.mark.parametrize("n_factors", [0, 17])
 def test_a_number_of_factors_out_of_range_is_refused(problem, n_factors):
     with pytest.raises(InvalidInputError, match="'n_factors' must be at least 1"):
         fit_gradient(problem.train, n_factors)

@@ -30,7 +30,7 @@
     { selector: "edge.up", style: { "line-color": c.up, "target-arrow-color": c.up } },
     { selector: "edge.down", style: { "line-color": c.down, "target-arrow-color": c.down, "line-style": "dashed" } },
     { selector: "edge.mixed", style: { "line-color": c.mixed, "target-arrow-color": c.mixed, "line-style": "dotted" } },
-    { selector: "edge.weak", style: { "line-style": "dotted", "target-arrow-shape": "vee", "arrow-fill": "hollow" } },
+    { selector: "edge.weak", style: { "line-style": "dotted", "target-arrow-shape": "vee", "target-arrow-fill": "hollow" } },
     { selector: "edge.high", style: { "curve-style": "bezier" } },
     { selector: "node.faded", style: { opacity: 0.35 } },
     { selector: "edge.faded", style: { opacity: 0.1 } },
