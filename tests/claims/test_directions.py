@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from tests.claims.models import SCM, System, certificate, linear_scm, refitted
-from ucad.claims import Answer, SolverNotes
+from ucad.claims import Answer, SolverNotes, certify
 from ucad.claims.directions import Rests, edge_evidence
 from ucad.claims.samples import TestSamples
 from ucad.scm import LinearMechanism
+from ucad.simulate.worlds import world_problem
 
 CHAIN = linear_scm(Q=[[1], [0]], R=[[0], [1]])  # X1 → Z1 → X2
 COLLIDER = linear_scm(Q=[[1], [1], [0]], R=[[0], [0], [1]])
@@ -105,3 +106,12 @@ def test_the_slope_of_every_true_edge_is_one():
     edges = SCM.graph.variable_adjacency
     assert (np.abs(found.slope - 1)[edges] < 4 * found.slope_error[edges]).all()
     assert (found.rests[edges] == Rests.CAUSE).all()
+
+
+@pytest.mark.parametrize(("told", "settled"), [("shift", True), ("clamp", False)])
+def test_a_target_known_to_be_shifted_may_follow_its_causes(told, settled):
+    problem = world_problem("shift", 2, n_samples=4000)
+    data, unseen = (part.with_kinds(told) for part in (problem.train, problem.test))
+    claim = certify(problem.scm, data, held_out=unseen)["directions"]
+    assert (claim.answer is Answer.YES) == settled
+    assert bool(claim.details["contradicted"]) != settled

@@ -127,7 +127,7 @@ class _Tests:
             upstream(samples, soft),
             edge_worth(samples),
             acyclicity(scm.graph, data),
-            directions(samples, data, open_directions),
+            directions(samples, data, open_directions, soft),
             anchors(scm.graph, weights),
             uniqueness(scm.graph),
             distinctness(weights),

@@ -63,7 +63,11 @@ class EdgeEvidence:
 
 
 def edge_evidence(
-    samples: TestSamples, *, by_layers: bool, undecided: Bool[np.ndarray, "variables variables"]
+    samples: TestSamples,
+    *,
+    by_layers: bool,
+    undecided: Bool[np.ndarray, "variables variables"],
+    told_soft: Collection[str] = (),
 ) -> EdgeEvidence:
     """Looks at both ends of every edge of A.
 
@@ -81,7 +85,7 @@ def edge_evidence(
     contradicted = np.zeros_like(A)
     for j in np.flatnonzero(A.any(axis=0)):
         causes = np.flatnonzero(A[:, j])
-        found, beta = acting_on_effect(samples, int(j), causes)
+        found, beta = acting_on_effect(samples, int(j), causes, told_soft)
         size, se = np.abs(found.value), found.error
         seen, refuted = (found.threshold(level / n_edges) for level in (LEVEL, REFUTED_LEVEL))
         rests[causes[HALF * np.abs(beta) - size > seen * se], j] = Rests.EFFECT
@@ -108,13 +112,22 @@ def edge_evidence(
 
 
 def directions(
-    samples: TestSamples, data: InterventionalData, open_directions: Collection[tuple[str, str]]
+    samples: TestSamples,
+    data: InterventionalData,
+    open_directions: Collection[tuple[str, str]],
+    told_soft: Collection[str] = (),
 ) -> Claim:
-    """Do the directions of all edges rest on the data?"""
+    """Do the directions of all edges rest on the data?
+
+    Regimes known to be soft speak only where they act on a cause.
+    """
     graph, A = samples.graph, samples.graph.variable_adjacency
     by_layers = data.layer_of is not None and graph.respects_layers(data.layer_of)
     found = edge_evidence(
-        samples, by_layers=by_layers, undecided=_pairs(graph.variable_names, open_directions)
+        samples,
+        by_layers=by_layers,
+        undecided=_pairs(graph.variable_names, open_directions),
+        told_soft=told_soft,
     )
     counts = {kind: int((A & (found.rests == kind)).sum()) for kind in Rests}
     n_edges = int(A.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,13 +92,15 @@ def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
 
 
 def acting_on_effect(
-    samples: TestSamples, j: int, causes: Rows
+    samples: TestSamples, j: int, causes: Rows, told_soft: Collection[str] = ()
 ) -> tuple[Slopes, Float[np.ndarray, " edges"]]:
     """The slope of e_i on x_j where j is acted on, and β, the slope where j is free.
 
     If i → j, x_j is independent of e_i once j is set from outside; if j → i, the slope stays.
+    In regimes that are known to be soft x_j still follows its causes: they say nothing.
     """
-    rows = np.flatnonzero(samples.is_intervened[:, j])[:MAX_ACTED_ROWS]
+    is_soft = np.isin(np.array(samples.regime_names), list(told_soft))[samples.regime]
+    rows = np.flatnonzero(samples.is_intervened[:, j] & ~is_soft)[:MAX_ACTED_ROWS]
     total = Slopes(np.zeros(len(causes)), np.zeros(len(causes)))
     base = _baseline(samples, j)
     e, x = samples.residual[np.ix_(base, causes)], samples.x[base, j][:, None]

@@ -51,3 +51,10 @@ def test_out_of_time_before_it_begins_there_is_an_empty_model(clamped):
     assert run.out_of_time
     assert not run.model.Q.any()
     assert np.isfinite(run.model.score)
+
+
+def test_candidates_of_which_none_is_promising_leave_a_model(clamped, monkeypatch):
+    monkeypatch.setattr("ucad.solvers.search.search.promising", lambda *_: [])
+    problem = problem_of(clamped)
+    found = Search(problem).run()
+    assert problem.admissible.allows(found.model.Q, found.model.R)

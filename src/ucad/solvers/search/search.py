@@ -125,9 +125,9 @@ class Search:
 
     def _search(self, pool: list[Function]) -> None:
         problem = self.problem
-        if pool:
+        likely = promising(pool, problem, N_EACH) if pool else []
+        if likely:
             assert self.causes is not None
-            likely = promising(pool, problem, N_EACH)
             self._choose(Candidates(problem, self.causes), likely)
         _, thorough = problem.efforts()
         self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
