@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments import ablation, claims, factors, screens
+from experiments import ablation, claims, factors, real_measurements, screens
 from experiments.cells import CELLS, Cell, paper_results
 
 __all__ = ["main", "results_page"]
@@ -103,10 +103,12 @@ def results_page() -> str:
     """The page, from whatever rows are there."""
     old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
     mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
+    turned = [rows_in(f"recovery-{name}-3.jsonl") for name in ("old", "new", "auto")]
+    measured = rows_in("real_measurements.jsonl")
     screen, moves, claimed = (
         rows_in(f"{name}.jsonl") for name in ("screens", "ablation", "claims")
     )
-    counted = rows_in("factors.jsonl")
+    counted, claimed_2 = rows_in("factors.jsonl"), rows_in("claims-2.jsonl")
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
     return text.format(
         old_commit=OLD_COMMIT,
@@ -114,9 +116,13 @@ def results_page() -> str:
         ablation_commit=commits(moves),
         recovery=recovery_table(old, new, auto),
         mended=recovery_table(*mended, ()),
+        turned=recovery_table(*turned),
+        real=real_measurements.table(measured) if measured else "Not run yet.",
+        real_commit=commits(measured),
         screens=screens.table(screen),
         ablation=ablation.table(moves),
         claims=claims.table(claimed) if claimed else "Not run.",
+        claims_2=claims.table(claimed_2) if claimed_2 else "Not run yet.",
         factors=factors.table(counted) if counted else "Not run yet.",
         factors_commit=commits(counted),
     )
