@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.claims.models import SCM, System, certificate, linear_scm, refitted
+from ucad import UCAD
 from ucad.claims import Answer, SolverNotes, certify
 from ucad.claims.directions import Rests, edge_evidence
 from ucad.claims.samples import TestSamples
@@ -115,3 +116,11 @@ def test_a_target_known_to_be_shifted_may_follow_its_causes(told, settled):
     claim = certify(problem.scm, data, held_out=unseen)["directions"]
     assert (claim.answer is Answer.YES) == settled
     assert bool(claim.details["contradicted"]) != settled
+
+
+def test_where_some_regimes_proved_soft_contradicted_edges_suggest_that_others_are():
+    problem = world_problem("shift", 0)
+    linear = {"factor_mechanism": "linear", "variable_mechanism": "linear"}
+    certificate = UCAD(n_factors=problem.asked_factors, **linear).fit(problem.train).certificate_
+    assert certificate["clamps"].details["told_soft"]
+    assert certificate.suggestions[0].kind == "clamp"

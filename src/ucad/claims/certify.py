@@ -139,12 +139,17 @@ class _Tests:
         )
 
     def suggestions(self, by_key: Mapping[str, Claim]) -> tuple[Suggestion, ...]:
-        """What the findings suggest."""
+        """What the findings suggest.
+
+        Where edges are contradicted and some regimes are known to be no clamps, others may be none.
+        """
+        clamped, contradicted = (by_key[key].details for key in ("clamps", "directions"))
+        soft = clamped["told_soft"] if contradicted["edges_contradicted"] else []
         return suggestions(
             self.adequacy,
             self.weights,
-            by_key["clamps"].details["not_clamped"],
-            by_key["directions"].details["edges_contradicted"],
+            [*clamped["not_clamped"], *soft],
+            contradicted["edges_contradicted"],
             by_key["upstream"].details["moved"],
             by_key["scale"].details["with_shared_noise"],
         )
