@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -163,7 +164,7 @@ def test_workers_end_with_their_parent(tmp_path, monkeypatch):
 @pytest.mark.parametrize("words", [["certify"], *map(only_full, [["report"], ["predict", "X1=1"]])])
 def test_output_that_nobody_takes_changes_nothing(run_folder, tmp_path, ending, words):
     folder = copied(run_folder, tmp_path / "run")
-    command = " ".join([sys.executable, "-m", "ucad", words[0], str(folder), *words[1:]])
+    command = shlex.join([sys.executable, "-m", "ucad", words[0], str(folder), *words[1:]])
     done = subprocess.run(
         ["bash", "-c", f"{command} {ending}; exit ${{PIPESTATUS[0]}}"],
         capture_output=True,
