@@ -9,7 +9,6 @@ problem as it finishes, and problems already in the file are skipped.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +20,7 @@ import joblib
 import numpy as np
 
 import ucad
-from experiments.running import provenance
+from experiments.running import append_row, provenance, read_rows
 from ucad.data import InterventionalData
 from ucad.simulate import paper_problem, world_problem
 
@@ -91,8 +90,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _row(cell: str, seed: int, about: Mapping[str, Any], rows: Path) -> None:
     row = {"task": {"cell": cell, "seed": seed}, "result": run(cell, seed), "about": about}
-    with rows.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    append_row(rows, row)
     print(cell, seed, row["result"]["true"], row["result"]["plausible"], flush=True)
 
 
@@ -104,11 +102,6 @@ def _left(options: argparse.Namespace, rows: Iterable[Mapping[str, Any]]) -> Ite
     cells = [cell for name in asked for cell in GROUPS.get(name, (name,))]
     for seed in range(first, last):
         yield from ((cell, seed) for cell in cells if (cell, seed) not in done)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines]
 
 
 def main() -> None:
@@ -123,9 +116,9 @@ def main() -> None:
     about = provenance()
     joblib.Parallel(n_jobs=options.jobs)(
         joblib.delayed(_row)(cell, seed, about, options.rows)
-        for cell, seed in _left(options, _rows(options.rows))
+        for cell, seed in _left(options, read_rows(options.rows))
     )
-    print(table(_rows(options.rows)))
+    print(table(read_rows(options.rows)))
 
 
 if __name__ == "__main__":

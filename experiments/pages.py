@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from experiments import ablation, claims, factors, real_measurements, screens
 from experiments.cells import CELLS, Cell, paper_results
+from experiments.running import read_rows
 
 __all__ = ["main", "results_page"]
 
@@ -25,9 +25,7 @@ Row = Mapping[str, Any]
 
 def rows_in(name: str) -> list[dict[str, Any]]:
     """The rows of a tracked file; none if there is no such file."""
-    path = ROWS / name
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines]
+    return read_rows(ROWS / name)
 
 
 def recovery_table(old: Iterable[Row], new: Iterable[Row], auto: Iterable[Row]) -> str:

@@ -8,7 +8,6 @@ the number of factors given. One JSON row is appended per problem; those in the 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from collections import defaultdict
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import ucad
-from experiments.running import provenance
+from experiments.running import append_row, provenance, read_rows
 from ucad.metrics import Correlation, mean_correlation
 from ucad.simulate.worlds import WorldProblem, world_problem
 
@@ -110,11 +109,6 @@ def table(rows: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines]
-
-
 def main() -> None:
     """Reads the command line, runs what has no row yet, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -122,15 +116,14 @@ def main() -> None:
     parser.add_argument("-o", "--rows", type=Path, default=Path("results/real_measurements.jsonl"))
     options = parser.parse_args()
     options.rows.parent.mkdir(parents=True, exist_ok=True)
-    about, done = provenance(), {tuple(row["task"].values()) for row in _rows(options.rows)}
+    about, done = provenance(), {tuple(row["task"].values()) for row in read_rows(options.rows)}
     first, last = (int(part) for part in options.seeds.split(":"))
     for seed in range(first, last):
         for cell in (cell for cell in CELLS if (cell, seed) not in done):
             row = {"task": {"cell": cell, "seed": seed}, "result": run(cell, seed), "about": about}
-            with options.rows.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            append_row(options.rows, row)
             print(cell, seed, row["result"], flush=True)
-    print(table(_rows(options.rows)))
+    print(table(read_rows(options.rows)))
 
 
 if __name__ == "__main__":

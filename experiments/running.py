@@ -18,7 +18,16 @@ from ucad.sweep import Backend, Budget, Costs, Grid, LocalProcesses, RayCluster,
 from ucad.sweep import run_sweep as _run_sweep
 from ucad.sweep.grid import RECOVERY
 
-__all__ = ["add_options", "budget_of", "provenance", "run", "seeds_of", "write_json"]
+__all__ = [
+    "add_options",
+    "append_row",
+    "budget_of",
+    "provenance",
+    "read_rows",
+    "run",
+    "seeds_of",
+    "write_json",
+]
 
 ROOT = Path(__file__).parents[1]
 
@@ -108,3 +117,15 @@ def _account(report: SweepReport, table: Path) -> list[str]:
         lines.append(f"Left out ({len(names)}): {'; '.join(names)}")
         lines.append("The same command goes on with them.")
     return lines
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines; none if there is no such file."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def append_row(path: Path, row: Mapping[str, Any]) -> None:
+    """Adds one row to a file of JSON lines."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, no_type_check
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ucad._types import Progress
+from ucad.about_fit import about_data, plain_settings, sample_of
 from ucad.claims import certify
 from ucad.claims.parts import Parts, parts_of
 from ucad.consensus.auto_fit import factor_path, fit_auto, fit_known, with_number
@@ -30,16 +29,18 @@ from ucad.data.checks import as_flags, as_layers, check_finite, check_fittable
 from ucad.data.context import take_context
 from ucad.data.duplicates import Columns, merge_duplicates, merged_as
 from ucad.data.given import (
+    as_numbers,
     check_table,
     clamps_of,
     columns_by_name,
+    finite_values,
     given_interventions,
     take_column,
 )
 from ucad.data.readings import reading_noise
 from ucad.effects import RegimePredictions, predict_regimes
 from ucad.errors import InvalidInputError
-from ucad.parameters import as_callable, as_flag, as_seed, as_whole_number
+from ucad.parameters import as_callable, as_flag, as_whole_number, check_device, seed_of
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
 
 __all__ = ["UCAD", "load"]
-
-_SAMPLE_SIZE = 2000
-"""Samples that travel with a model, for its report and certificate."""
 
 
 class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -212,8 +210,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint=checkpoint,
         )
         self.data_, self.sample_ = (
-            _about(data) | self.columns_.to_json(),
-            _sample(data, settings.seed),
+            about_data(data) | self.columns_.to_json(),
+            sample_of(data, settings.seed),
         )
         self.acts_on_ = result.acts_on
         scm = result.scm.in_original_units(scaling)
@@ -288,17 +286,17 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Of noisy readings it is a posterior mean (`ucad.scm.estimated_state`).
         """
         x, w = self._samples(X, context)
-        return _finite(estimated_state(self.scm_, x, w).z.cpu().numpy())
+        return finite_values(estimated_state(self.scm_, x, w).z.cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
         check_is_fitted(self)
-        Z = _numbers(Z, "Z")
+        Z = as_numbers(Z, "Z")
         if Z.ndim != 2 or Z.shape[1] != self.graph_.n_factors:
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return self.columns_.expanded(_finite(self.scm_.expected_variables(Z).cpu().numpy()))
+        return self.columns_.expanded(finite_values(self.scm_.expected_variables(Z).cpu().numpy()))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
@@ -307,7 +305,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         x, w = self._samples(X)
         own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
         clamped = own.is_left_out if own else self._clamps(x, interventions)
-        return float(_finite(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
+        return float(finite_values(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
 
     def predict_regimes(self, X: InterventionalData) -> RegimePredictions:
         """What every regime of the data changes, predicted beside measured, with a scoreboard."""
@@ -330,7 +328,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 certificate=self.certificate_,
                 sample=self.sample_,
                 consensus=self.consensus_,
-                settings=_plain(self.get_params(deep=False)),
+                settings=plain_settings(self.get_params(deep=False)),
                 history=self.history_,
                 data=self.data_,
                 seconds=self.fit_seconds_,
@@ -393,7 +391,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # With measurement noise there is one class of mechanisms, and nothing to choose by.
         noise = reading_noise(data, self.measurement, self.measurement_noise)
         chooses = noise is None or isinstance(self.n_factors, str)
-        seed = _seed(self.random_state)
+        seed = seed_of(self.random_state)
         return data, parts_of(data, self.validation_share, seed, chooses=chooses)
 
     def _scaling(self, train: InterventionalData) -> Scaling:
@@ -411,7 +409,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 f"The 'n_factors' parameter of UCAD must be at most the number of variables, "
                 f"{data.n_variables}. Got {self.n_factors} instead."
             )
-        _check_device(self.device)
+        check_device(self.device)
         noise = reading_noise(data, self.measurement, self.measurement_noise)
         return SolveSettings(
             n_factors=int(n_factors),
@@ -421,7 +419,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
             context_acts_on=self.context_acts_on,
             unmeasured=self.unmeasured,
-            seed=_seed(self.random_state),
+            seed=seed_of(self.random_state),
             device=self.device,
             max_seconds=self.max_seconds,
             noise=None if noise is None else (noise / scaling.scale**2).tolist(),
@@ -468,70 +466,3 @@ def load(folder: str | Path) -> UCAD:
     model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
     model.n_features_in_ = len(model.columns_.variable)
     return model
-
-
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Refuses to hand out NaN and infinity."""
-    if not np.isfinite(values).all():
-        raise InvalidInputError(
-            "The model gives no finite numbers here: what it was given, or a weight of it, is too "
-            "large."
-        )
-    return np.asarray(values)
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    return as_seed(random_state, "random_state")
-
-
-def _check_device(device: str) -> None:
-    """Refuses a device that is not here; meta devices compute nothing."""
-    try:
-        float(torch.ones(1, device=device).sum())
-    except Exception as error:
-        raise InvalidInputError(
-            f"The 'device' parameter of UCAD must name a device that this machine has, such as "
-            f"'cpu'. Got {device!r} instead."
-        ) from error
-
-
-def _sample(data: InterventionalData, seed: int) -> InterventionalData:
-    """At most 2,000 samples, from every regime in proportion, to travel with the model."""
-    share = _SAMPLE_SIZE / data.n_samples
-    if share >= 1:
-        return data
-    return data.split(share, 1 - share, seed=seed).train
-
-
-def _about(data: InterventionalData) -> dict[str, Any]:
-    return {
-        "fingerprint": data.fingerprint,
-        "n_samples": data.n_samples,
-        "n_variables": data.n_variables,
-        "n_regimes": len(np.unique(data.regime)),
-        "context": "" if data.context is None else ", ".join(data.context.names),
-    }
-
-
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"'{name}' must be a matrix of numbers: {error}.") from error
-
-
-def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that JSON can hold; the others are shown as text."""
-    plain: dict[str, Any] = {}
-    for name, value in settings.items():
-        if isinstance(value, np.generic):
-            value = value.item()
-        if value is None or isinstance(value, bool | int | float | str):
-            plain[name] = value
-        elif name in ("layers", "measurement_noise"):
-            plain[name] = np.asarray(value).tolist()
-        elif name != "progress":
-            plain[name] = repr(value)
-    return plain

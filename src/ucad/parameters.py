@@ -16,7 +16,9 @@ __all__ = [
     "as_number",
     "as_seed",
     "as_whole_number",
+    "check_device",
     "one_of",
+    "seed_of",
 ]
 
 MAX_SEED = 2**32 - 1
@@ -89,3 +91,26 @@ def _shown(value: Any) -> str:
 
 _LONGEST = 80
 """Characters of a value that a message shows: about one line of a terminal."""
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed of scikit-learn's `random_state`: a number, a generator, or None."""
+    import numpy as np
+    from sklearn.utils import check_random_state
+
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return as_seed(random_state, "random_state")
+
+
+def check_device(device: str) -> None:
+    """Refuses a device that is not here; meta devices compute nothing."""
+    import torch
+
+    try:
+        float(torch.ones(1, device=device).sum())
+    except Exception as error:
+        raise InvalidInputError(
+            f"The 'device' parameter of UCAD must name a device that this machine has, such as "
+            f"'cpu'. Got {device!r} instead."
+        ) from error

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data.checks import check_finite, some
@@ -20,7 +21,15 @@ from ucad.data.targets import (
 )
 from ucad.errors import InvalidInputError
 
-__all__ = ["check_table", "clamps_of", "columns_by_name", "given_interventions", "take_column"]
+__all__ = [
+    "as_numbers",
+    "check_table",
+    "clamps_of",
+    "columns_by_name",
+    "finite_values",
+    "given_interventions",
+    "take_column",
+]
 
 
 def check_table(X: Any) -> None:
@@ -191,3 +200,21 @@ def _label(at: int, entry: Any) -> str:
         f"'interventions' must name the variables that were clamped in every sample. "
         f"The entry of sample {at} is {str(entry)[:40]!r}, of type {type(entry).__name__}."
     )
+
+
+def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """An array of numbers of whatever the user gave."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"'{name}' must be a matrix of numbers: {error}.") from error
+
+
+def finite_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Refuses to hand out NaN and infinity."""
+    if not np.isfinite(values).all():
+        raise InvalidInputError(
+            "The model gives no finite numbers here: what it was given, or a weight of it, is too "
+            "large."
+        )
+    return np.asarray(values)
