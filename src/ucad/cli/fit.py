@@ -64,7 +64,7 @@ def fit(
     seed: Whole | None = None,
     device: str | None = None,
     runs: Whole | None = None,
-    jobs: int = -1,
+    jobs: Whole = -1,
     on: str = "local",
     config: Path | None = None,
     print_config: bool = False,

@@ -16,7 +16,7 @@ from ucad.cli.network_files import (
     read_labels,
     told_if_the_model_fails,
 )
-from ucad.cli.options import Count, Seed
+from ucad.cli.options import Count, Seed, Whole
 from ucad.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def record(
     inputs: Path,
     sites: Annotated[tuple[str, ...], Parameter(consume_multiple=True)],
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    observational: int | None = None,
-    per_clamp: int = 500,
+    observational: Whole | None = None,
+    per_clamp: Whole = 500,
     batch_size: Count = 4096,
     precision: str = "float64",
     seed: Seed = 0,
@@ -115,7 +115,7 @@ def steer(
     recording: Path | None = None,
     pairs: Count = 2000,
     draws: Count = 10,
-    ceiling: int = 1,
+    ceiling: Whole = 1,
     seed: Seed = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     json: bool = False,
