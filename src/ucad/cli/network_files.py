@@ -57,7 +57,10 @@ def load_model(reference: str) -> nn.Module:
 
 
 def _run_script(script: Path) -> dict[str, Any]:
-    """The names that a script defines; it may import what lies beside it."""
+    """The names that a script defines; it may import what lies beside it.
+
+    Nothing is written beside the script: Python's cache of compiled modules is off meanwhile.
+    """
     import importlib.util
     import sys
 
@@ -67,10 +70,12 @@ def _run_script(script: Path) -> dict[str, Any]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(script.resolve().parent))
+    writes_caches, sys.dont_write_bytecode = not sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     finally:
         sys.path.pop(0)
+        sys.dont_write_bytecode = not writes_caches
     return vars(module)
 
 
