@@ -38,6 +38,7 @@ from ucad.data.given import (
     take_column,
 )
 from ucad.data.readings import reading_noise
+from ucad.data.transforms import Reads
 from ucad.effects import RegimePredictions, predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_callable, as_flag, as_whole_number, check_device, seed_of
@@ -45,6 +46,7 @@ from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import AUTO, SolveSettings
+from ucad.solvers.transform_choice import choose_reads
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
@@ -78,6 +80,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             `auto` (counts where the values are counts); the linear search alone knows of noise.
         measurement_noise: the standard deviation of a `gaussian` reading, in the units of X, for
             all variables or for each.
+        noise: the law of a variable given its factors: `gaussian`, `student`, `counts` (negative
+            binomial), or `auto`: the one that held-out samples prefer.
+        reads: what factors read of the values: themselves (`none`), their `log`, `log1p` or
+            `rank` (normal scores), or `auto`: logarithms where held-out samples prefer them.
         random_state: random seed.
         device: where to compute; the gradient solvers alone use others than the CPU.
         progress: called with every `ProgressEvent`.
@@ -95,6 +101,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         support_: how often each factor and edge came back, None without `n_runs`.
         consensus_: that, the model of what is stable, and the models of all fits.
         columns_: which columns of X are which variables; identical ones are one variable.
+        reads_: what factors read of each variable; the model is in these units.
         path_: with `n_factors="auto"`, what was found for every number of factors, as plain data;
             see `factor_path`.
 
@@ -119,6 +126,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_seconds: float | None
     measurement: str
     measurement_noise: float | Sequence[float] | None
+    noise: str
+    reads: str
     random_state: int | np.random.RandomState | None
     device: str
     progress: Progress | None
@@ -147,6 +156,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_seconds: float | None = None,
         measurement: str = "none",
         measurement_noise: float | Sequence[float] | None = None,
+        noise: str = "auto",
+        reads: str = "auto",
         random_state: int | np.random.RandomState | None = 0,
         device: str = "cpu",
         progress: Progress | None = None,
@@ -167,6 +178,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_seconds = max_seconds
         self.measurement = measurement
         self.measurement_noise = measurement_noise
+        self.noise = noise
+        self.reads = reads
         self.random_state = random_state
         self.device = device
         self.progress = progress
@@ -210,9 +223,10 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint=checkpoint,
         )
         self.data_, self.sample_ = (
-            about_data(data) | self.columns_.to_json(),
+            about_data(data) | self.columns_.to_json() | self.reads_.to_json(),
             sample_of(data, settings.seed),
         )
+        result = result.with_notes(self.reads_.note)
         self.acts_on_ = result.acts_on
         scm = result.scm.in_original_units(scaling)
         known = data if unseen is None else together(train, validation)
@@ -296,7 +310,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInputError(
                 f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
             )
-        return self.columns_.expanded(finite_values(self.scm_.expected_variables(Z).cpu().numpy()))
+        x = finite_values(self.scm_.expected_variables(Z).cpu().numpy())
+        return self.columns_.expanded(self.reads_.measured(x))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
@@ -311,7 +326,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What every regime of the data changes, predicted beside measured, with a scoreboard."""
         check_is_fitted(self)
         seen = {self.sample_.regime_names[r] for r in np.unique(self.sample_.regime)}
-        return predict_regimes(self.scm_, merged_as(X, self.graph_.variable_names), seen)
+        data = merged_as(X, self.graph_.variable_names)
+        data = data if X is self.sample_ else self.reads_.of(data)
+        return predict_regimes(self.scm_, data, seen)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""
@@ -388,6 +405,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data = data if covariates is None else data.with_context(covariates)
         check_fittable(data.x, data.variable_names)
         data, self.columns_ = merge_duplicates(data)
+        self.reads_ = choose_reads(data, self.reads, self.n_factors, seed_of(self.random_state))
+        data = self.reads_.of(data)
         # With measurement noise there is one class of mechanisms, and nothing to choose by.
         noise = reading_noise(data, self.measurement, self.measurement_noise)
         chooses = noise is None or isinstance(self.n_factors, str)
@@ -423,6 +442,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             device=self.device,
             max_seconds=self.max_seconds,
             noise=None if noise is None else (noise / scaling.scale**2).tolist(),
+            noise_family=self.noise,
         )
 
     def _samples(
@@ -433,11 +453,11 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X, known = take_context(X, context)
         effect, names = self.scm_.context, self.graph_.variable_names
         if isinstance(X, InterventionalData):
-            x, known = merged_as(X, names).x, known or X.context
+            x, known = self.reads_.of(merged_as(X, names)).x, known or X.context
         else:
             by_name = None if hasattr(self, "feature_names_in_") else columns_by_name(X, names)
             table = self._validated(X, reset=False) if by_name is None else by_name
-            x = self.columns_.merged(table) if by_name is None else table
+            x = self.reads_.values(self.columns_.merged(table) if by_name is None else table)
         return x, None if known is None or effect is None else known.aligned(effect.names).values
 
     def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
@@ -464,5 +484,6 @@ def load(folder: str | Path) -> UCAD:
     model.consensus_ = run.consensus
     model.support_ = None if run.consensus is None else run.consensus.support
     model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
+    model.reads_ = Reads.from_json(run.data, run.scm.graph.n_variables)
     model.n_features_in_ = len(model.columns_.variable)
     return model

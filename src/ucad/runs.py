@@ -72,6 +72,8 @@ _SETTINGS = {
         Optional(str),
     ),
     "measurement": Optional(str),
+    "noise": Optional(str),
+    "reads": Optional(str),
     "measurement_noise": Optional((float, [float], NoneType)),
     "standardise": Optional(bool),
     "validation_share": Optional(float),
@@ -87,7 +89,7 @@ _RUN = {
     "created": str,
     "versions": {str: str},
     "settings": _SETTINGS,
-    "data": {str: (*PLAIN, [int])},
+    "data": {str: (*PLAIN, [int], [str], [float])},
     "status": _STATUS,
     "seconds": float,
 }

@@ -87,16 +87,19 @@ def evaluate_run(
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
     import ucad
     from ucad.data.duplicates import merged_as
+    from ucad.data.transforms import Reads
     from ucad.metrics import ALL_METRICS, EvaluationSettings, EvaluationTable, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
 
-    learned, true = load_run(run).scm, _true_model(truth)
+    loaded, true = load_run(run), _true_model(truth)
+    learned = loaded.scm
     graph = _true_graph(truth, true)
     test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
     names = learned.graph.variable_names
     try:
-        test, validation = (merged_as(part, names) for part in (test, validation))
+        reads = Reads.from_json(loaded.data, len(names))
+        test, validation = (reads.of(merged_as(part, names)) for part in (test, validation))
     except InvalidInputError as error:
         raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
     factors = read_array(truth / "factors.npy")

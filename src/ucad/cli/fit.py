@@ -44,6 +44,8 @@ def fit(
     budget: float | None = None,
     measurement: str | None = None,
     measurement_noise: float | None = None,
+    noise: str | None = None,
+    transform: str | None = None,
     layers: str | None = None,
     prior: str | None = None,
     target: str | None = None,
@@ -102,6 +104,12 @@ def fit(
         (whole numbers, or log(1 + count / depth)) or auto (counts where the values are).
     measurement_noise
         The standard deviation of a gaussian reading, in the units of the file.
+    noise
+        The law of a variable given its factors: gaussian, student (heavy tails), counts (negative
+        binomial), or auto: the one that held-out samples prefer.
+    transform
+        What factors read of the values: none (themselves), log, log1p, rank (normal scores), or
+        auto: logarithms where held-out samples prefer them. The model is in these units.
     layers
         A csv file with one line per variable, name,layer: causes lie in earlier layers than
         effects.
@@ -260,6 +268,8 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
         max_seconds=settings.budget,
         measurement=settings.measurement,
         measurement_noise=settings.measurement_noise,
+        noise=settings.noise,
+        reads=settings.transform,
         random_state=settings.seed,
         device=settings.device,
         n_runs=settings.runs,
@@ -268,6 +278,7 @@ def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCA
 
 def _check_input(path: Path, settings: FitSettings) -> None:
     """Says what is wrong with the settings or the file, if anything is."""
+    from ucad.data.transforms import check_transform
     from ucad.solvers.registry import SolveSettings
 
     SolveSettings(
@@ -279,7 +290,9 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         max_seconds=settings.budget,
         context_acts_on=settings.context_acts_on,
         unmeasured=settings.unmeasured,
+        noise_family=settings.noise,
     )
+    check_transform(settings.transform)
     read_data(path, settings)
 
 

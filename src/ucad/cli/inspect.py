@@ -142,6 +142,7 @@ def predict(
     scm = loaded.scm
     names = scm.graph.variable_names
     values = {find_variable(name, names): value for name, value in _clamps(clamps).items()}
+    values = _as_read(loaded, values)
     before, after, high = _states(scm, values, samples, _context_offset(scm, at))
     rows = [
         *_changes("factor", scm.graph.factor_names, before.z, high),
@@ -154,6 +155,21 @@ def predict(
         print(json_module.dumps({"clamped": values, "reaches": reaches, "rows": rows}))
     else:
         _show_prediction(values, reaches, rows)
+
+
+def _as_read(run: Run, values: dict[str, float]) -> dict[str, float]:
+    """Clamps in the units that factors read, which a transformation may have changed."""
+    import numpy as np
+
+    from ucad.data.transforms import Reads
+
+    names = run.scm.graph.variable_names
+    reads = Reads.from_json(run.data, len(names))
+    if reads.is_plain:
+        return values
+    row = np.array([[values.get(name, 1.0) for name in names]])
+    read = dict(zip(names, reads.values(row)[0].tolist(), strict=True))
+    return {name: read.get(name, value) for name, value in values.items()}
 
 
 def _states(

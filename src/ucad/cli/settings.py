@@ -46,6 +46,8 @@ class FitSettings:
         budget: the seconds a fit may take, or none.
         measurement: none, gaussian, counts or auto.
         measurement_noise: the standard deviation of a gaussian reading, or none.
+        noise: auto, gaussian, student or counts.
+        transform: auto, none, log, log1p or rank: what factors read of the values.
         layers: a file with one line per variable (name,layer), or none.
         prior: a TOML file of edges that are known, or none.
         standardise: fit on variables of mean 0 and variance 1.
@@ -75,6 +77,8 @@ class FitSettings:
     budget: float | None = None
     measurement: str = "none"
     measurement_noise: float | None = None
+    noise: str = "auto"
+    transform: str = "auto"
     layers: str | None = None
     prior: str | None = None
     standardise: bool = True

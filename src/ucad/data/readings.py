@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ucad._types import VariableSamples
+from ucad._types import VariableSamples, WhichIntervened
 from ucad.data.dataset import InterventionalData
 from ucad.errors import InvalidInputError, did_you_mean
 
@@ -16,6 +16,7 @@ __all__ = [
     "MEASUREMENTS",
     "Counts",
     "counts_behind",
+    "depths",
     "noise_from_replicates",
     "reading_noise",
 ]
@@ -34,6 +35,9 @@ ZERO = 1e-9
 
 COUNTED = 0.99
 """The share of the samples whose values must be multiples of one unit for data to be counts."""
+
+N_LOOKED_AT = 64
+"""Samples that are looked at first: values that are no counts then cost next to nothing."""
 
 N_DRAWS = 4000
 """Pairs of simulated readings per variable: a variance is then known to about 3 %."""
@@ -84,7 +88,7 @@ def reading_noise(
     if measurement == "none":
         return None
     raw = data.unstandardised()
-    counts = counts_behind(raw.x)
+    counts = counts_behind(raw.x, ~raw.is_left_out)
     if counts is None and measurement == "counts":
         raise InvalidInputError(
             "measurement='counts' wants whole numbers, or logarithms log(1 + count / depth) of "
@@ -98,29 +102,56 @@ def reading_noise(
     return variance
 
 
-def counts_behind(x: VariableSamples) -> Counts | None:
+def counts_behind(x: VariableSamples, is_seen: WhichIntervened | None = None) -> Counts | None:
     """The counts that values are, or are log(1 + count / depth) of; None if they are neither.
 
     Normalised values of one sample are whole multiples of one unit, 1 / depth, which the smallest
     positive value is a small multiple of.
+
+    Args:
+        x: the values.
+        is_seen: which of them must be counts; others, set from outside, may be anything.
     """
-    if (x < -WHOLE).any() or not (x > 0).any():
+    seen = x if is_seen is None else np.where(is_seen, x, 0.0)
+    if (seen < -WHOLE).any() or not (seen > 0).any():
         return None
-    if (np.abs(x - np.round(x)) < WHOLE).all():
+    if (np.abs(seen - np.round(seen)) < WHOLE).all():
         return Counts(np.maximum(x, 0.0), np.ones(len(x)), is_logged=False)
     rate = np.expm1(np.maximum(x, 0.0))
     rate[rate < ZERO] = 0.0
-    smallest = np.where(rate > 0, rate, np.inf).min(axis=1)
-    depth, is_empty = np.zeros(len(x)), np.isinf(smallest)
+    few = np.linspace(0, len(x) - 1, min(len(x), N_LOOKED_AT)).astype(int)
+    for rows in (few, np.arange(len(x))):
+        depth, is_empty = _depths(rate[rows], None if is_seen is None else is_seen[rows])
+        found = depth > 0
+        if not found.any() or (found | is_empty).mean() < COUNTED:
+            return None
+    return Counts(rate, np.where(found, depth, np.median(depth[found])), is_logged=True)
+
+
+def depths(
+    rate: VariableSamples, is_seen: WhichIntervened | None = None
+) -> Float[np.ndarray, " samples"]:
+    """The depth of samples whose values are count / depth; the median, or 1, where unknown."""
+    depth, _ = _depths(np.where(rate < ZERO, 0.0, rate), is_seen)
+    found = depth > 0
+    return np.where(found, depth, np.median(depth[found]) if found.any() else 1.0)
+
+
+def _depths(
+    rate: VariableSamples, is_seen: WhichIntervened | None
+) -> tuple[Float[np.ndarray, " samples"], Bool[np.ndarray, " samples"]]:
+    """The depth of every sample, 0 where none fits, and which samples are empty."""
+    rate = rate if is_seen is None else np.where(is_seen, rate, 0.0)
+    smallest = np.where(rate > 0, rate, np.inf).min(axis=1, initial=np.inf)
+    depth, is_empty = np.zeros(len(rate)), np.isinf(smallest)
     for count in range(1, MAX_SMALLEST_COUNT + 1):
         open_ = np.flatnonzero((depth == 0) & ~is_empty)
+        if not len(open_):
+            break
         per_unit = count / smallest[open_]
         fits = _are_whole(rate[open_] * per_unit[:, None])
         depth[open_[fits]] = per_unit[fits]
-    found = depth > 0
-    if not found.any() or (found | is_empty).mean() < COUNTED:
-        return None
-    return Counts(rate, np.where(found, depth, np.median(depth[found])), is_logged=True)
+    return depth, is_empty
 
 
 def noise_from_replicates(

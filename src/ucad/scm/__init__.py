@@ -9,6 +9,7 @@ from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM, State
 from ucad.scm.families import (
     FAMILIES,
     AffineMap,
+    CountMechanism,
     LinearMechanism,
     Mechanism,
     MLPMechanism,
@@ -33,11 +34,14 @@ from ucad.scm.interventions import (
 )
 from ucad.scm.measurement import EstimatedState, denoised, estimated_state
 from ucad.scm.mechanisms import Bijection, Reparametrised
+from ucad.scm.noise import GAUSSIAN, NOISES, NegativeBinomial, NoiseFamily, StudentT
 from ucad.scm.storage import load_scm, save_scm
 
 __all__ = [
     "FAMILIES",
+    "GAUSSIAN",
     "IDENTITY",
+    "NOISES",
     "VARIANCE_FLOOR",
     "Abstraction",
     "AbstractionError",
@@ -47,6 +51,7 @@ __all__ = [
     "Clamp",
     "Constant",
     "ContextEffect",
+    "CountMechanism",
     "ErrorBound",
     "EstimatedState",
     "FactorSCM",
@@ -59,9 +64,12 @@ __all__ = [
     "LowLevelModel",
     "MLPMechanism",
     "Mechanism",
+    "NegativeBinomial",
+    "NoiseFamily",
     "Reparametrised",
     "SplineMechanism",
     "State",
+    "StudentT",
     "Transform",
     "at_average_context",
     "denoised",

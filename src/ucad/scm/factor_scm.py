@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, cast
 
@@ -28,6 +27,7 @@ from ucad.scm.interventions import (
     replaced,
 )
 from ucad.scm.mechanisms import Bijection, Reparametrised
+from ucad.scm.noise import GAUSSIAN, Given, NoiseFamily
 
 __all__ = ["VARIANCE_FLOOR", "Covariates", "FactorSCM", "Matrix", "Seed", "State"]
 
@@ -52,9 +52,10 @@ class State(NamedTuple):
 class FactorSCM:
     """A factor SCM: z = F_Z(x) and x = F_X(z) + u along an f-DAG, u_j ~ N(0, noise_scale_j²).
 
-    Factors carry no noise of their own. The context u holds one value a variable. A part of it may
-    be observed: covariates w add C (w − w̄) to x, see `ContextEffect`. Methods that take
-    `covariates` are at the average context w̄ without them.
+    The law of u may be another one (`ucad.scm.noise`), of mean 0 given z. Factors carry no noise of
+    their own. The context u holds one value a variable. A part of it may be observed: covariates w
+    add C (w − w̄) to x, see `ContextEffect`. Methods that take `covariates` are at the average
+    context w̄ without them.
 
     Definition "Factor SCM"; the mechanisms are those of section "f-SCMs build causal abstractions".
 
@@ -67,6 +68,7 @@ class FactorSCM:
         context: what observed covariates do to the variables, if there are any.
         reading_noise: the standard deviation of the noise with which every variable is read, or
             None for none; it is part of `noise_scale`, and no mechanism sees it.
+        noise: the law of a variable given its factors.
     """
 
     graph: FactorGraph
@@ -76,6 +78,7 @@ class FactorSCM:
     intervention: Intervention = IDENTITY
     context: ContextEffect | None = None
     reading_noise: Float[Tensor, " variables"] | None = None
+    noise: NoiseFamily = GAUSSIAN
 
     def __post_init__(self) -> None:
         _check_mask("factor_mechanism", self.factor_mechanism, self.graph.Q.T)
@@ -132,7 +135,7 @@ class FactorSCM:
         return self.variable_mechanism(self.tensor(z))
 
     def draw_context(self, n_samples: int, seed: Seed = 0) -> Float[Tensor, "samples variables"]:
-        """Draws u ~ N(0, diag(noise_scale²))."""
+        """Draws u ~ N(0, diag(noise_scale²)), or what another law leaves of samples of F_X(z)."""
         generator = (
             seed
             if isinstance(seed, torch.Generator)
@@ -140,11 +143,17 @@ class FactorSCM:
         )
         shape = (as_whole_number(n_samples, "n_samples", low=0), self.graph.n_variables)
         draws = torch.randn(shape, generator=generator, dtype=self.noise_scale.dtype)
-        return draws.to(self.noise_scale) * self.noise_scale
+        if self.noise is GAUSSIAN:
+            return draws.to(self.noise_scale) * self.noise_scale
+        state = self._drawn(draws.to(self.noise_scale))
+        return state.x - self.expected_variables(state.z)
 
     def sample(self, n_samples: int, seed: Seed = 0, covariates: Covariates | None = None) -> State:
         """Draws contexts and solves the model, at given covariates or at their average."""
-        return self.solve(self.draw_context(n_samples, seed), covariates=covariates)
+        if self.noise is GAUSSIAN or covariates is not None:
+            return self.solve(self.draw_context(n_samples, seed), covariates=covariates)
+        normal = replace(self, noise=GAUSSIAN, noise_scale=torch.ones_like(self.noise_scale))
+        return self._drawn(normal.draw_context(n_samples, seed))
 
     def solve(
         self,
@@ -161,15 +170,33 @@ class FactorSCM:
             return self.do(intervention).solve(context, covariates=covariates)
         inner, outer = self._offsets(covariates)
         u = self.tensor(context) + inner
+        state = self._solved(u, lambda z, some: self.variable_mechanism(z, some) + u[:, some])
+        return State(state.x + outer, state.z)
+
+    def _drawn(self, normal: Float[Tensor, "samples variables"]) -> State:
+        """The solution whose variables lie at given normal quantiles of their laws.
+
+        An intervention that looks at the context of a variable finds none: it is drawn with it.
+        """
+        quantile = torch.special.ndtr(normal)
+
+        def made(z: Tensor, some: Tensor) -> Tensor:
+            given = Given(self.variable_mechanism, z, self.noise_scale, some)
+            return self.noise.draw(quantile[:, some], given)
+
+        return self._solved(torch.zeros_like(normal), made)
+
+    def _solved(self, u: Tensor, made: Callable[[Tensor, Tensor], Tensor]) -> State:
+        """Goes through the levels; variables are made of the factors before them."""
         x, z = torch.zeros_like(u), u.new_zeros(len(u), self.graph.n_factors)
         for level in range(int(self.graph.factor_level.max(initial=-1)) + 2):
             variables = self._nodes(self.graph.variable_level == level)
-            x[:, variables] = self.variable_mechanism(z, variables) + u[:, variables]
+            x[:, variables] = made(z, variables)
             self._replace_variables(x, z, u, variables)
             factors = self._nodes(self.graph.factor_level == level)
             z[:, factors] = self.factor_mechanism(x, factors)
             self._replace_factors(x, z, factors)
-        return State(x + outer, z)
+        return State(x, z)
 
     def abduct(
         self,
@@ -205,13 +232,24 @@ class FactorSCM:
         *,
         variance_floor: float = VARIANCE_FLOOR,
     ) -> Float[Tensor, " samples"]:
-        """Σ_{X not clamped} log N(x_X; F_X(τ(x)), max(noise_scale_X², floor)) of every sample."""
-        residual = self.abduct(x, covariates=covariates)
-        variance = (self.noise_scale**2).clamp_min(variance_floor)
-        terms = -0.5 * (residual**2 / variance + variance.log() + math.log(2 * math.pi))
-        if is_intervened is not None:
-            terms = terms.masked_fill(torch.tensor(is_intervened, device=terms.device), 0.0)
+        """Σ_{X not clamped} log N(x_X; F_X(τ(x)), max(noise_scale_X², floor)) of every sample.
+
+        Of another noise family its own log-likelihood; of counts that is a probability.
+        """
+        x = self.without_context(x, covariates)
+        given = Given(self.variable_mechanism, self.factor_mechanism(x), self.noise_scale)
+        left_out = None if is_intervened is None else torch.tensor(is_intervened, device=x.device)
+        read = x - self._offsets(covariates)[0]
+        terms = self.noise.log_prob(read, given, variance_floor, left_out)
+        if left_out is not None:
+            terms = terms.masked_fill(left_out, 0.0)
         return terms.sum(dim=1)
+
+    def quantile_residuals(self, x: Matrix) -> Float[Tensor, "samples variables"]:
+        """Where every value lies in its law given the factors, as N(0, 1) if the law is right."""
+        x = self.tensor(x)
+        given = Given(self.variable_mechanism, self.factor_mechanism(x), self.noise_scale)
+        return self.noise.quantile_residual(x, given)
 
     def nll(
         self,

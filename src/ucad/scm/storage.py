@@ -21,7 +21,8 @@ from ucad.graph import FactorGraph
 from ucad.schema import Optional, check_shape
 from ucad.scm.context import ActsOn, ContextEffect
 from ucad.scm.factor_scm import FactorSCM
-from ucad.scm.families import FAMILIES, StackedMechanism
+from ucad.scm.families import FAMILIES, CountMechanism, StackedMechanism
+from ucad.scm.noise import GAUSSIAN, NOISES, NoiseFamily
 
 __all__ = ["SCHEMA_VERSION", "load_scm", "save_scm"]
 
@@ -32,7 +33,14 @@ JSON_NAME, TENSORS_NAME = "model.json", "model.safetensors"
 READING_NOISE = "reading_noise"
 """The tensor of the noise of readings; models without such noise lack it."""
 
-_KINDS = {family.name: family.mechanism_type for family in FAMILIES}
+COUNTS = "counts"
+"""The kind of an F_X of counts; no F_Z is one."""
+
+_KINDS: dict[str, type[StackedMechanism]] = {
+    **{family.name: family.mechanism_type for family in FAMILIES},
+    COUNTS: CountMechanism,
+}
+_NOISES = {family.name: family for family in NOISES}
 _ROLES = ("factor_mechanism", "variable_mechanism")
 _DESCRIPTION = {
     "schema_version": int,
@@ -40,6 +48,7 @@ _DESCRIPTION = {
     "factor_names": [str],
     **dict.fromkeys(_ROLES, str),
     "context": Optional({"names": [str], "acts_on": str}),
+    "noise": Optional(str),
 }
 """The axes of a mechanism's tensors: targets, hidden units, inputs."""
 
@@ -57,6 +66,8 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
         "R": torch.tensor(scm.graph.R, dtype=torch.uint8),
         "noise_scale": scm.noise_scale,
     }
+    for field in fields(scm.noise):
+        tensors[f"noise.{field.name}"] = getattr(scm.noise, field.name)
     if scm.reading_noise is not None:
         tensors[READING_NOISE] = scm.reading_noise
     description: dict[str, Any] = {
@@ -64,6 +75,7 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
         "schema_version": SCHEMA_VERSION,
         "variable_names": scm.graph.variable_names,
         "factor_names": scm.graph.factor_names,
+        "noise": scm.noise.name,
     }
     for role in _ROLES:
         mechanism = getattr(scm, role)
@@ -108,10 +120,13 @@ def load_scm(folder: str | Path) -> FactorSCM:
         if len({tensor.dtype for tensor in tensors.values() if tensor.is_floating_point()}) > 1:
             raise FormatError("The tensors must all have the same precision.")
         is_noisy = READING_NOISE in tensors
-        noise = _numbers(tensors, READING_NOISE, (n_variables,)) if is_noisy else None
+        read = _numbers(tensors, READING_NOISE, (n_variables,)) if is_noisy else None
+        noise = _noise(description.get("noise", GAUSSIAN.name), tensors, n_variables)
         context = _context(description.get("context"), tensors, n_variables)
         graph = FactorGraph(Q, R, *names)
-        return FactorSCM(graph, F_Z, F_X, noise_scale, context=context, reading_noise=noise)
+        return FactorSCM(
+            graph, F_Z, F_X, noise_scale, context=context, reading_noise=read, noise=noise
+        )
     except UcadError as error:
         raise FormatError(f"'{folder}' holds no consistent model: {error}") from error
 
@@ -127,6 +142,15 @@ def _context(
     mean = _numbers(tensors, "context.mean", (len(names),))
     weight = _numbers(tensors, "context.weight", (n_variables, len(names)))
     return ContextEffect(names, mean, weight, ActsOn(acts_on))
+
+
+def _noise(name: str, tensors: Mapping[str, Tensor], n_variables: int) -> NoiseFamily:
+    if name not in _NOISES:
+        raise FormatError(f"The noise must be one of {', '.join(_NOISES)}. Got '{name}' instead.")
+    if name == GAUSSIAN.name:
+        return GAUSSIAN
+    made = _NOISES[name]
+    return made(*(_numbers(tensors, f"noise.{f.name}", (n_variables,)) for f in fields(made)))
 
 
 def _read_description(path: Path) -> dict[str, Any]:
@@ -186,8 +210,9 @@ def _mechanism(
     role: str, kind: str, tensors: Mapping[str, Tensor], sizes: tuple[int, int]
 ) -> StackedMechanism:
     """A mechanism whose tensors have the axes that its fields are annotated with."""
-    if kind not in _KINDS:
-        raise FormatError(f"The '{role}' must be one of {', '.join(_KINDS)}. Got '{kind}' instead.")
+    kinds = [name for name in _KINDS if role == _ROLES[1] or name != COUNTS]
+    if kind not in kinds:
+        raise FormatError(f"The '{role}' must be one of {', '.join(kinds)}. Got '{kind}' instead.")
     made, known = _KINDS[kind], dict(zip(("targets", "inputs"), sizes, strict=True))
     parts = []
     for field in fields(cast(Any, made)):

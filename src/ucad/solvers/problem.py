@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
@@ -14,9 +15,13 @@ from ucad.scm.families import Family, Function
 from ucad.solvers.admissible import Admissible
 from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
-from ucad.solvers.regression.fitting import ROUGH, THOROUGH, Effort, Fitter
+from ucad.solvers.regression.fitting import ROUGH, THOROUGH, Effort, Fitter, Regression
+from ucad.solvers.regression.moments import LocalMoments, explained_nats, local_moments
+from ucad.solvers.regression.weighted_moments import explained_nats_weighted, weighted_moments
 
-__all__ = ["Problem"]
+__all__ = ["PENALTY_PER_LOG_SAMPLE", "Problem", "Response"]
+
+ALL = slice(None)
 
 PENALTY_PER_LOG_SAMPLE = 2.0
 """An edge costs this many times log N nats: four times BIC's price of a parameter, since every
@@ -29,6 +34,18 @@ log-likelihood has no bound."""
 STANDARD = (0.2, 5.0)
 """Standard deviations of what counts as standardised: a part of a standardised data set may be
 off by such factors."""
+
+
+class Response(NamedTuple):
+    """What regressions fit in place of the variables, and how much every sample counts for each.
+
+    Attributes:
+        target: one column per variable.
+        weights: 0 where a variable is left out, 1 on average elsewhere.
+    """
+
+    target: Float[np.ndarray, "samples variables"]
+    weights: Float[np.ndarray, "samples variables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +63,8 @@ class Problem:
         penalty: the price of an edge, in nats (natural-log units of likelihood).
         floor: s₀, the variance that no explanation goes below.
         noise: the variance of the noise with which every variable is read, or None for none.
+        response: what linear functions are fitted to, if not to the variables themselves.
+        noise_family: `gaussian`, `student`, `counts` or `auto`.
     """
 
     data: InterventionalData
@@ -58,6 +77,8 @@ class Problem:
     penalty: float = 0.0
     floor: float = FLOOR
     noise: Float[np.ndarray, " variables"] | None = None
+    response: Response | None = None
+    noise_family: str = "gaussian"
 
     @classmethod
     def of(
@@ -106,6 +127,48 @@ class Problem:
     def reading_noise(self) -> Float[np.ndarray, "variables variables"] | None:
         """The covariance of the noise with which the variables are read, or None for none."""
         return None if self.noise is None else np.diag(self.noise)
+
+    @property
+    def targets(self) -> Float[np.ndarray, "samples variables"]:
+        """What functions are fitted to: the variables, or the response in their place."""
+        return self.data.x if self.response is None else self.response.target
+
+    @property
+    def weights(self) -> Float[np.ndarray, "samples variables"] | None:
+        """How much every sample counts for each variable; None where all free ones do alike."""
+        return None if self.response is None else self.response.weights
+
+    def regression(self, j: int) -> Regression:
+        """The regression of variable j."""
+        free = (~self.data.is_left_out[:, j]).astype(np.float64)
+        return Regression(self.targets[:, j], free if self.weights is None else self.weights[:, j])
+
+    def explained_nats(
+        self,
+        columns: Float[np.ndarray, "samples columns"],
+        targets: Float[np.ndarray, "samples variables"],
+    ) -> Float[np.ndarray, "variables columns"]:
+        """Nats that functions of each column alone gain for each target where it is free."""
+        if self.weights is None:
+            family = self.variable_family
+            return explained_nats(columns, targets, self.data.is_left_out, family)
+        return explained_nats_weighted(columns, targets, self.weights)
+
+    def moments(
+        self,
+        features: Float[np.ndarray, "samples features"],
+        candidates: Sequence[Int[np.ndarray, " ..."]],
+        noise: Float[np.ndarray, "features features"] | None,
+        targets: Float[np.ndarray, "samples targets"] | None = None,
+        some: Int[np.ndarray, " targets"] | slice = ALL,
+    ) -> LocalMoments:
+        """What regressions of some variables, or of other targets, on features need to know."""
+        fitted = self.targets[:, some] if targets is None else targets
+        if self.weights is not None:
+            weights = self.weights[:, some]
+            return weighted_moments(features, fitted, weights, candidates, self.floor)
+        left_out = self.data.is_left_out[:, some]
+        return local_moments(features, fitted, left_out, candidates, self.floor, noise)
 
     def noise_of(
         self, functions: Sequence[Function]

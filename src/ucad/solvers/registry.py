@@ -22,6 +22,7 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_number, one_of
 from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
+from ucad.scm.noise import NOISES
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import Fit, check_choice, fit_in_context
 from ucad.solvers.kinds import fit_by_kind
@@ -96,6 +97,9 @@ class SolverEntry(NamedTuple):
     uses_device: bool = False
 
 
+NOISE_FAMILIES = [AUTO, *(family.name for family in NOISES)]
+"""What may be asked for as the law of a variable given its factors."""
+
 SOLVERS = {
     AUTO: SolverEntry("ucad.solvers.search.solver:SEARCH", "the search"),
     "search": SolverEntry("ucad.solvers.search.solver:SEARCH", "anchors, found by regressions"),
@@ -144,6 +148,8 @@ class SolveSettings:
         unmeasured: what is done about regimes with unmeasured targets: `keep`, `infer` or `drop`.
         noise: the variance of the noise with which every variable is read, in the units of the
             data; None for none.
+        noise_family: the law of a variable given its factors: `gaussian`, `student`, `counts`, or
+            `auto` for the one that held-out samples prefer.
     """
 
     n_factors: int
@@ -157,6 +163,7 @@ class SolveSettings:
     context_acts_on: str = AUTO
     unmeasured: str = "keep"
     noise: Sequence[float] | None = None
+    noise_family: str = "gaussian"
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -164,6 +171,7 @@ class SolveSettings:
             ("solver", list(SOLVERS)),
             ("factor_mechanism", families),
             ("variable_mechanism", families),
+            ("noise_family", NOISE_FAMILIES),
         ]:
             one_of(getattr(self, name), name, choices)
         if self.max_seconds is not None:
@@ -183,6 +191,11 @@ class SolveSettings:
         _check_device(self.device, self.solver)
         if self.noise is not None:
             self._check_noise()
+        if self.noise_family not in (AUTO, "gaussian") and self.solver not in (AUTO, "search"):
+            raise InvalidInputError(
+                f"The solver '{self.solver}' fits normal noise only. Use 'search', or "
+                f"noise='gaussian'. Got noise={self.noise_family!r}."
+            )
 
     def _check_noise(self) -> None:
         """Only the linear search knows of readings with noise."""
@@ -241,7 +254,8 @@ def solve(
             seed=settings.seed,
             budget=budget,
         )
-        problem = replace(problem, noise=_noise_in_units_of(train, data, settings.noise))
+        noise = _noise_in_units_of(train, data, settings.noise)
+        problem = replace(problem, noise=noise, noise_family=settings.noise_family)
         return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
 
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:

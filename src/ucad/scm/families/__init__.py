@@ -5,6 +5,7 @@ from __future__ import annotations
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.scm.families.affine import AFFINE, EMPTY, Affine, LinearMechanism
 from ucad.scm.families.base import AffineMap, Family, Function, Mechanism, StackedMechanism, Targets
+from ucad.scm.families.counts import CountMechanism
 from ucad.scm.families.network import NETWORK, MLPMechanism, Network
 from ucad.scm.families.spline import SPLINE, Spline, SplineMechanism
 
@@ -16,6 +17,7 @@ __all__ = [
     "SPLINE",
     "Affine",
     "AffineMap",
+    "CountMechanism",
     "Family",
     "Function",
     "LinearMechanism",
@@ -51,7 +53,9 @@ def family_named(name: str) -> Family:
 
 
 def family_of(mechanism: Mechanism) -> Family:
-    """The family that a mechanism belongs to."""
+    """The family that a mechanism belongs to, or that can stand for it: splines for counts."""
+    if isinstance(mechanism, CountMechanism):
+        return SPLINE
     for family in FAMILIES:
         if isinstance(mechanism, family.mechanism_type):
             return family

@@ -30,6 +30,7 @@ ACTIONS = {
     "shift": "moved by one value, and still listening to its parents",
     "knockout": "set to exactly 0 in the units in which the world is simulated",
     "coin": "set to 0 or 1 by a fair coin in every sample",
+    "count": "set to log(1 + Poisson(1) count) in every sample",
 }
 """What can be done to a variable; values are in its own standard deviations from its mean."""
 
@@ -87,7 +88,7 @@ class Experiment:
     @property
     def is_in_spreads(self) -> bool:
         """Whether the action is given in standard deviations of its targets."""
-        return self.action not in ("knockout", "coin")
+        return self.action not in ("knockout", "coin", "count")
 
     @property
     def is_acted_on(self) -> Bool[np.ndarray, "samples variables"]:
@@ -126,6 +127,8 @@ class Experiment:
                 return 1.0, value - centre
             case "knockout":
                 return 0.0, np.zeros_like(value)
+            case "count":
+                return 0.0, np.log1p(rng.poisson(1.0, size=value.shape))
         assert self.action == "coin", "checked when the experiment was made"
         return 0.0, rng.integers(2, size=value.shape).astype(np.float64)
 

@@ -168,10 +168,22 @@ _NOISE_AND_MECHANISMS: dict[str, World] = {
 
 _MEASUREMENTS: dict[str, World] = {
     "counts-50": World(
+        Planted(emission="sparse-counts", zeros=0.5, action="count"),
+        "Log-normalised counts with varying depth, half of them zero, which factors read.",
+    ),
+    "counts-90": World(
+        Planted(emission="sparse-counts", zeros=0.9, action="count"),
+        "Log-normalised counts with varying depth, 90 % of them zero, which factors read.",
+    ),
+    "cut-off-90": World(
+        Planted(emission="cut-off", zeros=0.9),
+        "Values below a limit are zero, 90 % of all, and factors read what is above it.",
+    ),
+    "rates-50": World(
         Planted(measurement="counts", level=0.5),
         "Log-normalised counts with varying depth, half of them zero; factors read the true rates.",
     ),
-    "counts-90": World(
+    "rates-90": World(
         Planted(measurement="counts", level=0.9),
         "Log-normalised counts with varying depth, 90 % of them zero; factors read the true rates.",
     ),

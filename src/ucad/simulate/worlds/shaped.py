@@ -13,6 +13,7 @@ from ucad.errors import InvalidInputError, did_you_mean
 from ucad.simulate.worlds.functions import FUNCTIONS, WeightedFunction
 from ucad.simulate.worlds.linear import LinearModel
 from ucad.simulate.worlds.noise import EMISSIONS, NOISES, Emission, scaled_noise
+from ucad.simulate.worlds.sparse import SPARSE, sparse_system
 from ucad.simulate.worlds.system import Context, System
 
 __all__ = ["Form", "shaped_system"]
@@ -30,20 +31,22 @@ class Form:
         factor_function: F_Z, one of `FUNCTIONS`.
         variable_function: F_X, one of `FUNCTIONS`.
         noise: one of `NOISES`.
-        emission: how signal and noise make a variable, one of `EMISSIONS`.
+        emission: how signal and noise make a variable, one of `EMISSIONS` or of `SPARSE`.
+        zeros: the share of zeros of a sparse emission.
     """
 
     factor_function: str = "linear"
     variable_function: str = "linear"
     noise: str = "gaussian"
     emission: str = "additive"
+    zeros: float = 0.5
 
     def __post_init__(self) -> None:
         for name, choices in (
             ("factor_function", FUNCTIONS),
             ("variable_function", FUNCTIONS),
             ("noise", NOISES),
-            ("emission", EMISSIONS),
+            ("emission", [*EMISSIONS, *SPARSE]),
         ):
             value = getattr(self, name)
             if value not in choices:
@@ -51,6 +54,10 @@ class Form:
                     f"The '{name}' setting must be one of {', '.join(choices)}. Got '{value}' "
                     f"instead.{did_you_mean(value, choices)}"
                 )
+        if not 0 < self.zeros < 1:
+            raise InvalidInputError(
+                f"The 'zeros' setting must be between 0 and 1. Got {self.zeros} instead."
+            )
 
     @property
     def is_linear(self) -> bool:
@@ -122,6 +129,9 @@ def shaped_system(model: LinearModel, form: Form, rng: np.random.Generator) -> S
     Factors have mean 0 and variance 1, and every child has the share of signal that it has in the
     linear model, before it is made binary or a count.
     """
+    if form.emission in SPARSE:
+        functions = (form.factor_function, form.variable_function)
+        return sparse_system(model, functions, (form.emission, form.zeros), rng)
     draw_noise = scaled_noise(form.noise, model.noise_scale)
     equations = _Equations.of(model, form)
     if form.is_linear:

@@ -60,16 +60,20 @@ class System:
         variables: F_X, from variables, factors and context to all variables.
         draw_noise: draws the context u.
         observed: columns of the context that are known, by name.
+        as_set: from what actions add and the context to what is added; that itself if None.
     """
 
     factors: Callable[[VariableSamples, Context], FactorSamples]
     variables: Callable[[VariableSamples, FactorSamples, Context], VariableSamples]
     draw_noise: DrawNoise
     observed: Mapping[str, int] = field(default_factory=dict)
+    as_set: Callable[[VariableSamples, Context], VariableSamples] | None = None
 
     def sample(self, doing: Doing, rng: np.random.Generator) -> Solution:
         """Draws contexts and solves the equations under what is done in each sample."""
         context = self.draw_noise(len(doing.keep), rng)
+        if self.as_set is not None:
+            doing = doing._replace(offset=self.as_set(doing.offset, context))
         known = {name: context[:, column] for name, column in self.observed.items()}
         return solve(self, context, doing)._replace(covariates=known)
 

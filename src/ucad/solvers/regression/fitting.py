@@ -84,8 +84,9 @@ class Regression(NamedTuple):
         return np.sqrt(weights / weights.mean()) if len(rows) else weights
 
     def error(self, function: Function, x: VariableSamples) -> float:
-        """The weighted mean of (target − f)²."""
-        return float(np.average((self.target - function.values(x)) ** 2, weights=self.weights))
+        """The weighted mean of (target − f)², 0 where no sample counts."""
+        square = self.weights @ (self.target - function.values(x)) ** 2
+        return float(square / max(float(self.weights.sum()), 1e-300))
 
 
 def subset(rows: Int[np.ndarray, " rows"], n_samples: int) -> Int[np.ndarray, " some"]:

@@ -84,7 +84,7 @@ class Candidates:
         done: set[tuple[int, tuple[int, ...]]] = set()
         first = self.causes.may_cause
         for may_cause in self._readings(done):
-            sets, _ = self._parent_sets(may_cause, self.data.x)
+            sets, _ = self._parent_sets(may_cause, self.problem.targets)
             for j, parents in enumerate(sets):
                 pair = (j, tuple(parents.tolist()))
                 if len(parents) and pair not in done:
@@ -141,7 +141,10 @@ class Candidates:
     def _alone(self, targets: VariableSamples) -> Float[np.ndarray, "variables variables"]:
         """Nats that functions of each admissible variable alone explain of each target."""
         family = self.problem.reading_family
-        gains = explained_nats(self.data.x, targets, self.data.is_left_out, family)
+        if self.problem.weights is not None:
+            gains = self.problem.explained_nats(self.data.x, targets)
+        else:
+            gains = explained_nats(self.data.x, targets, self.data.is_left_out, family)
         gains[~self.problem.admissible.may_precede.T] = 0.0
         return gains
 
@@ -155,7 +158,7 @@ class Candidates:
         open_to = self.causes.may_cause & boolean_product(
             self.problem.admissible.labelled().parents_for(child), anchored.T
         )
-        sets, _ = self._parent_sets(open_to, self.data.x)
+        sets, _ = self._parent_sets(open_to, self.problem.targets)
         for j, k in np.argwhere(anchored):
             parents = sets[j]
             if prior.required_parent is not None:
@@ -197,10 +200,11 @@ class Candidates:
 
     def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
-        left = self.data.x - self._predicted(choice.values, order, children)
-        free = ~self.data.is_left_out
-        mean = (left * free).sum(axis=0) / np.maximum(free.sum(axis=0), 1)
-        return np.where(free, left - mean, 0.0)
+        left = self.problem.targets - self._predicted(choice.values, order, children)
+        free = (~self.data.is_left_out).astype(np.float64)
+        weights = free if self.problem.weights is None else self.problem.weights
+        mean = (left * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1)
+        return np.where(free > 0, left - mean, 0.0)
 
     def _pooled(
         self,
@@ -221,8 +225,12 @@ class Candidates:
             return
         self.pooled.add((current, frozenset(theirs)))
         z = choice.values[:, order[k]]
-        slope = self._slope(choice, order[k], children, its) * ~self.data.is_left_out[:, its]
-        regression = pseudo_target(z, slope, residual[:, its], 1.0 / children.residual[its])
+        root = (~self.data.is_left_out[:, its]).astype(np.float64)
+        if self.problem.weights is not None:
+            root = np.sqrt(self.problem.weights[:, its])
+        slope = self._slope(choice, order[k], children, its) * root
+        left = residual[:, its] * root
+        regression = pseudo_target(z, slope, left, 1.0 / children.residual[its])
         allowed = self._likely(regression, allowed, current.parents)
         parents = self._select(regression, allowed)
         if not self.problem.factor_family.is_affine:

@@ -11,7 +11,6 @@ from jaxtyping import Bool, Float, Int
 from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.moments import local_moments
 from ucad.solvers.regression.stepwise import ScoreBook
 from ucad.solvers.search.blankets import has_noise, peel
 from ucad.solvers.search.evidence import Evidence, interventional_evidence
@@ -105,9 +104,7 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
     else:
         possible = _likely(data, possible, problem.floor)
     candidates = [np.flatnonzero(column) for column in possible.T]
-    moments = local_moments(
-        data.x, data.x, data.is_left_out, candidates, problem.floor, problem.reading_noise
-    )
+    moments = problem.moments(data.x, candidates, problem.reading_noise)
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
     position = search_order(book, problem.admissible.ancestors, problem, start)
@@ -132,14 +129,7 @@ def parent_sets(
     ):
         problem.budget.check()
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
-        moments = local_moments(
-            flat,
-            targets[:, some],
-            data.is_left_out[:, some],
-            columns,
-            problem.floor,
-            problem.reading_noise,
-        )
+        moments = problem.moments(flat, columns, problem.reading_noise, targets[:, some], some)
         book = ScoreBook(moments, problem.penalty, backward=backward)
         found = book.select(np.arange(len(some)), moments.exists)
         alone = np.log(moments.gram[:, -1, -1]) * moments.n_samples / 2

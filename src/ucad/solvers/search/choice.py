@@ -14,7 +14,6 @@ from jaxtyping import Bool, Float, Int
 from ucad.scm.families import Function
 from ucad.solvers.budget import Budget
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.moments import explained_nats, local_moments
 from ucad.solvers.regression.stepwise import ScoreBook, Selection
 
 __all__ = ["Choice", "Order", "build_choice", "choose_factors", "edges_of", "escape", "promising"]
@@ -139,7 +138,7 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     flat = features.reshape(data.n_samples, -1)
     everything = [np.arange(flat.shape[1])] * data.n_variables
     noise = problem.noise_of(functions)
-    moments = local_moments(flat, data.x, data.is_left_out, everything, problem.floor, noise)
+    moments = problem.moments(flat, everything, noise)
     parents = _parents(functions, data.n_variables)
     rank = None
     if known.position is not None:
@@ -162,7 +161,7 @@ def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> l
     """
     data = problem.data
     values = np.stack([function.values(data.x) for function in functions], axis=1)
-    gains = explained_nats(values, data.x, data.is_left_out, problem.variable_family)
+    gains = problem.explained_nats(values, problem.targets)
     parents = _parents(functions, data.n_variables)
     gains[~problem.admissible.children_for(parents)] = 0.0
     gains = np.maximum(gains - problem.penalty, 0.0)

@@ -9,7 +9,7 @@ from ucad.data import InterventionalData
 from ucad.graph import FactorGraph
 from ucad.scm.families import EMPTY, Family, Function
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import THOROUGH, Regression, unit_variance
+from ucad.solvers.regression.fitting import THOROUGH, unit_variance
 from ucad.solvers.search.export import as_scm
 from ucad.solvers.search.improve import improve
 from ucad.solvers.search.model import Model, fit_variables, polish
@@ -69,12 +69,12 @@ def model_of_graph(problem: Problem, Q: VariablesByFactors, R: VariablesByFactor
 def _read_off(
     problem: Problem, graph: FactorGraph, k: int, known: list[Function | None]
 ) -> Function:
-    x, is_left_out = problem.data.x, problem.data.is_left_out
+    x = problem.data.x
     parents, children = np.flatnonzero(graph.Q[:, k]), np.flatnonzero(graph.R[:, k])
     if not len(parents) or not len(children):
         return EMPTY
     j = int(children[np.argmin(graph.R[children].sum(axis=1))])
-    regression = Regression(x[:, j], (~is_left_out[:, j]).astype(np.float64))
+    regression = problem.regression(j)
     others = [f for at in np.flatnonzero(graph.R[j]) if (f := known[at]) is not None]
     if others:
         z = np.stack([f.values(x) for f in others], axis=1)

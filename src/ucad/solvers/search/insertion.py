@@ -109,9 +109,14 @@ def _explained(
     values = function.values(problem.data.x)
     features = problem.variable_family.features(values[:, None])[:, 0]
     design = np.column_stack([features, np.ones(len(values))])
-    gram, cross = design.T @ design, design.T @ left
-    gram[np.diag_indices_from(gram)] += COLLINEAR * len(values)
-    explained = (cross * np.linalg.solve(gram, cross)).sum(axis=0)
+    ridge = COLLINEAR * len(values) * np.eye(design.shape[1])
+    if problem.weights is None:
+        cross = design.T @ left
+        explained = (cross * np.linalg.solve(design.T @ design + ridge, cross)).sum(axis=0)
+    else:
+        cross = design.T @ (left * problem.weights)
+        grams = np.einsum("sj,sa,sb->jab", problem.weights, design, design, optimize=True) + ridge
+        explained = (cross.T * np.linalg.solve(grams, cross.T[:, :, None])[:, :, 0]).sum(axis=1)
     counts = np.maximum((~problem.data.is_left_out).sum(axis=0), 1)
     share = explained / (counts * (errors + problem.floor))
     nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))

@@ -162,10 +162,9 @@ def fit_variable(
 
     The noise that F_X passes on from the readings of the parents, bᵀ N b, is no error of it.
     """
-    free = ~problem.data.is_left_out[:, j]
-    regression = Regression(problem.data.x[:, j], free.astype(np.float64))
+    regression = problem.regression(j)
     fitted = fitter.fit(z, parents, regression, start)
-    error = float(np.mean((regression.target - fitted.values(z))[free] ** 2))
+    error = regression.error(fitted, z)
     if fitter.noise is None:
         return fitted, error
     b = fitted.weights[: len(parents)]
@@ -199,8 +198,8 @@ def changed_factors(before: Model | None, now: Model) -> list[int]:
 
 def unexplained(problem: Problem, model: Model) -> VariableSamples:
     """What the factors leave of every variable; 0 where it is clamped."""
-    x, z = problem.data.x, model.state
-    left = np.stack([x - g.values(z) for x, g in zip(x.T, model.variables, strict=True)]).T
+    y, z = problem.targets, model.state
+    left = np.stack([y - g.values(z) for y, g in zip(y.T, model.variables, strict=True)]).T
     return np.where(problem.data.is_left_out, 0.0, left)
 
 
@@ -224,11 +223,13 @@ def target_from_children(problem: Problem, model: Model, k: int) -> Regression:
     """What all its children say factor k should be."""
     data, z = problem.data, model.state
     children = np.flatnonzero(model.R[:, k])
-    free = ~data.is_left_out[:, children]
+    free = (~data.is_left_out[:, children]).astype(np.float64)
+    if problem.weights is not None:
+        free = np.sqrt(problem.weights[:, children])
     residual, slope = np.zeros(free.shape), np.zeros(free.shape)
     for at, j in enumerate(children):
         function = model.variables[j]
-        residual[:, at] = data.x[:, j] - function.values(z)
+        residual[:, at] = (problem.targets[:, j] - function.values(z)) * free[:, at]
         column = int(np.flatnonzero(function.parents == k)[0])
         slope[:, at] = function.gradient(z)[:, column] * free[:, at]
     precision = 1.0 / (model.errors[children] + problem.floor)

@@ -66,8 +66,7 @@ def _prune_variable(problem: Problem, model: Model, j: int, effort: Effort) -> M
     without = _made_by(problem, model, j, np.array([], dtype=np.int64), effort)
     if without.score > model.score and _allowed(problem, without):
         return without
-    free = (~problem.data.is_left_out[:, j]).astype(np.float64)
-    regression = Regression(problem.data.x[:, j], free)
+    regression = problem.regression(j)
     while len(model.variables[j].parents) > 1:
         price = permutation_price(model.state, model.variables[j], regression, problem.floor)
         rest = np.delete(model.variables[j].parents, int(np.argmin(price)))

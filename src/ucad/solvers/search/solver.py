@@ -16,6 +16,7 @@ from ucad.solvers.regression.fitting import ROUGH
 from ucad.solvers.search.export import as_scm
 from ucad.solvers.search.given_graph import N_ROUNDS, model_of_graph
 from ucad.solvers.search.model import polish
+from ucad.solvers.search.noise_choice import fit_by_noise
 from ucad.solvers.search.notes import fit_status
 from ucad.solvers.search.search import Search
 from ucad.solvers.status import FitResult
@@ -70,14 +71,18 @@ class SearchSolver:
 
     def fit(self, problem: Problem, classes: Classes, aid: Help) -> FitResult:
         """Searches in one class after the other, as far as something is left."""
-        return simplest_fit(
-            classes,
-            lambda one: _fitted(_in_class(problem, one), aid),
-            lambda one, fit: expressed(_in_class(problem, one), fit, aid),
-            aid.validation,
-            lambda fit: has_straight_factors(problem, fit.scm),
-            lambda fit: is_bent(fit.scm, problem.data, aid.validation),
-        )
+
+        def gaussian(problem: Problem) -> FitResult:
+            return simplest_fit(
+                classes,
+                lambda one: _fitted(_in_class(problem, one), aid),
+                lambda one, fit: expressed(_in_class(problem, one), fit, aid),
+                aid.validation,
+                lambda fit: has_straight_factors(problem, fit.scm),
+                lambda fit: is_bent(fit.scm, problem.data, aid.validation),
+            )
+
+        return fit_by_noise(_in_class(problem, classes[0]), aid, gaussian, None)
 
 
 SEARCH = SearchSolver()

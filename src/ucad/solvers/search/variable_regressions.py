@@ -75,7 +75,7 @@ class VariableRegressions:
         Where x_j is a function of a single linear factor, that factor is fitted with it.
         """
         self.problem.budget.check()
-        regression = self._regression(self.data.x[:, j], j)
+        regression = self.problem.regression(j)
         fitted = self._fit(regression, parents, allowed)
         yield from self._factors_in(fitted)
         if not self.is_searched or self.problem.is_linear:
@@ -116,7 +116,7 @@ class VariableRegressions:
             yield from self._factors_in(self._fit(regression, rest, possible[~never[possible]]))
 
     def _regression(self, target: Float[np.ndarray, " samples"], j: int) -> Regression:
-        return Regression(target, (~self.data.is_left_out[:, j]).astype(np.float64))
+        return self.problem.regression(j)._replace(target=target)
 
     def _fit(
         self,

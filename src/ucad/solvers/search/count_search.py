@@ -1,0 +1,148 @@
+"""The search on counts: working responses, and a fit by the likelihood of the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from ucad._types import VariableSamples
+from ucad.graph import FactorGraph
+from ucad.scm import CountMechanism, FactorSCM, NegativeBinomial
+from ucad.scm.families import AFFINE
+from ucad.solvers.problem import PENALTY_PER_LOG_SAMPLE, Problem
+from ucad.solvers.registry import Help
+from ucad.solvers.search.causes import find_causes
+from ucad.solvers.search.count_response import CountSamples, first_response
+from ucad.solvers.search.model import Model, polish
+from ucad.solvers.search.notes import fit_status
+from ucad.solvers.search.search import Search
+from ucad.solvers.status import FitResult
+
+__all__ = ["fit_counts"]
+
+N_SEARCHES = 2
+"""Searches: around regressions on all possible causes, and around the model that they gave."""
+
+N_REFITS = 10
+"""Rounds in which a graph is fitted to the working response of its own rates, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A model whose variables are logarithms of rates, with its log-likelihood."""
+
+    search: Search
+    model: Model
+    eta: VariableSamples
+    log_likelihood: float
+
+    @property
+    def score(self) -> float:
+        """The penalised log-likelihood."""
+        model, penalty = self.model, self.search.problem.penalty
+        functions = (*model.factors, *model.variables)
+        price = sum(penalty * len(f.parents) + len(f.weights) / 2 for f in functions)
+        return self.log_likelihood - price
+
+
+def fit_counts(problem: Problem, counts: CountSamples, aid: Help) -> FitResult:
+    """Finds a factor SCM of counts, z = A x + a and c_j ~ NB(depth · exp(B z + b)_j, φ_j).
+
+    The search is the linear one, on the working response. An edge costs 2 log E nats for a number
+    E of events, the samples in which a typical variable is not zero. Then the graph is fitted by
+    the likelihood itself, and that model's own rates start a second search.
+
+    Args:
+        problem: of linear mechanisms.
+        counts: the counts behind its data.
+        aid: held-out samples and progress.
+    """
+    started = problem.budget.seconds
+    price = PENALTY_PER_LOG_SAMPLE * float(np.log(max(counts.n_events, 2.0)))
+    problem = replace(problem, penalty=min(problem.penalty, price))
+    _, causes = find_causes(problem)
+    likely = np.logical_or.reduce(causes.proposals)
+    response = first_response(problem.data, counts, likely)
+    best: _Fitted | None = None
+    for _ in range(N_SEARCHES):
+        search = Search(replace(problem, response=response), aid.progress).run()
+        found = _refitted(search, counts)
+        if best is not None and found.score <= best.score:
+            break
+        best = found
+        if search.interrupted or search.out_of_time:
+            break
+        response = counts.response(found.eta)
+    assert best is not None
+    return _result(best, counts, aid, problem.budget.seconds - started)
+
+
+def _refitted(search: Search, counts: CountSamples) -> _Fitted:
+    """The graph fitted by the likelihood of counts: reweighted least squares while it rises."""
+    problem, model = search.problem, search.model
+    eta = _log_rates(model)
+    best = _Fitted(search, model, eta, counts.log_likelihood(eta))
+    for _ in range(N_REFITS):
+        around = replace(problem, response=counts.response(best.eta))
+        # Scores around other rates cannot be compared: the fit starts from its own.
+        trial = replace(best.model, score=-np.inf)
+        trial = polish(around, trial, around.efforts()[1], 2)
+        eta = _log_rates(trial)
+        likelihood = counts.log_likelihood(eta)
+        if likelihood <= best.log_likelihood + 0.1:
+            break
+        best = _Fitted(search, trial, eta, likelihood)
+    return best
+
+
+def _log_rates(model: Model) -> VariableSamples:
+    rates: Sequence[Float[np.ndarray, " samples"]] = [
+        g.values(model.state) for g in model.variables
+    ]
+    return np.stack(rates, axis=1)
+
+
+def _result(best: _Fitted, counts: CountSamples, aid: Help, seconds: float) -> FitResult:
+    search, problem = best.search, best.search.problem
+    scm = _as_scm(problem, best, counts)
+    status = fit_status(
+        problem,
+        best.model,
+        search.causes,
+        interrupted=search.interrupted,
+        out_of_time=search.out_of_time,
+    )
+    note = (
+        "Noise: counts. Factors read log(1 + count / depth); counts are negative binomial, and "
+        "the logarithm of their rate is linear in the factors."
+    )
+    status = replace(status, notes=(*status.notes, note))
+    nll = scm.nll(aid.validation.x, aid.validation.is_left_out)
+    return FitResult(scm, status, nll, tuple(search.trace), seconds)
+
+
+def _as_scm(problem: Problem, best: _Fitted, counts: CountSamples) -> FactorSCM:
+    data, model = problem.data, best.model
+    rates = AFFINE.mechanism(model.variables, len(model.factors))
+    mean, unit = (np.zeros(1), np.ones(1)) if data.scaling is None else data.scaling
+    as_tensor = rates.bias.new_tensor
+    F_X = CountMechanism(
+        rates.weight,
+        rates.bias,
+        as_tensor(counts.dispersions(best.eta)),
+        as_tensor(np.broadcast_to(1 / unit, len(rates.bias)).copy()),
+        as_tensor(np.broadcast_to(-mean / unit, len(rates.bias)).copy()),
+    )
+    left = data.x - F_X(torch.from_numpy(model.state.astype(np.float64))).numpy()
+    square = np.where(counts.free, left**2, 0.0).sum(axis=0)
+    return FactorSCM(
+        FactorGraph(model.Q, model.R, variable_names=data.variable_names),
+        AFFINE.mechanism(model.factors, data.n_variables),
+        F_X,
+        as_tensor(np.sqrt(square / np.maximum(counts.free.sum(axis=0), 1))),
+        noise=NegativeBinomial(),
+    )
