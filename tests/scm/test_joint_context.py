@@ -1,4 +1,4 @@
-"""A context that acts jointly with the factors: F_X(z, w), in every method that takes covariates."""
+"""A context that acts jointly with the factors: F_X(z, w)."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def double(values):
 
 @pytest.fixture
 def scm():
-    """X1 → Z1 → X2 with x₂ = 3 tanh(z w) for w = ±1, which is 0 on average."""
+    """X1 → Z1 → X2 with x₂ = 1.5 (tanh(2z + 2w) − tanh(2z − 2w)), which is 0 at w = 0."""
     Q, R = np.array([[True], [False]]), np.array([[False], [True]])
     joint = MLPMechanism(
         double([[[0.0, 0.0], [0.0, 0.0]], [[2.0, 2.0], [2.0, -2.0]]]),
@@ -43,9 +43,12 @@ def w():
 
 
 def test_the_variables_depend_on_factor_and_context_together(scm, w):
-    x, z = scm.sample(N, 0, w)
-    right = torch.sign(z[:, 0] * torch.from_numpy(w[:, 0])) == torch.sign(x[:, 1])
-    assert right[z[:, 0].abs() > 0.3].all()
+    u = scm.draw_context(N, 0)
+    u[:, 1] = 0.0
+    x, z = scm.solve(u, covariates=w)
+    near, far = z[:, 0].abs() < 0.5, z[:, 0].abs() > 1.5
+    assert (torch.sign(x[:, 1]) == torch.from_numpy(w[:, 0])).all()
+    assert x[near, 1].abs().min() > x[far, 1].abs().max()
 
 
 def test_the_noise_of_a_sample_is_found_again_in_its_context_only(scm, w):
