@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
+from ucad.networks.features import Feature, covariates_of, features_of, hybrid
 from ucad.networks.interchange import (
     InterchangeScore,
     SwapPairs,
@@ -49,6 +50,7 @@ __all__ = [
     "ConceptScore",
     "ConceptTable",
     "DoseResponse",
+    "Feature",
     "Inputs",
     "InterchangeScore",
     "PlaceboScore",
@@ -66,12 +68,15 @@ __all__ = [
     "Swapped",
     "agreement",
     "concept_table",
+    "covariates_of",
     "decision",
     "decoded_accuracy",
     "dose_response",
     "expected_by_lookup",
     "factor_swap",
+    "features_of",
     "forward",
+    "hybrid",
     "interchange_score",
     "learn_subspace",
     "load_recording",
