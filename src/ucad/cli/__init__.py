@@ -15,6 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ucad import __version__
 from ucad.cli.compare import compare
+from ucad.cli.completion import completion
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
 from ucad.cli.export import export
@@ -59,6 +60,7 @@ app.command(simulate)
 app.command(record)
 app.command(steer)
 app.command(sweep)
+app.command(completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -35,7 +35,7 @@ def as_json(run: Run) -> dict[str, Any]:
     scm, certificate = run.scm, run.certificate
     mechanisms = {"F_Z": scm.factor_mechanism, "F_X": scm.variable_mechanism}
     linear = {
-        name: {"weight": one.weight.tolist(), "bias": one.bias.tolist()}  # type: ignore[attr-defined]
+        name: {"weight": one.weight.tolist(), "bias": one.bias.tolist()}
         for name, one in mechanisms.items()
         if hasattr(one, "weight") and hasattr(one, "bias")
     }
