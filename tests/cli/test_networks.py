@@ -52,7 +52,6 @@ def broken():
     raise RuntimeError("no weights")
 
 class Several(torch.nn.Module):
-    """The exact network inside a wrapper that gives a mapping of two tensors."""
     def __init__(self):
         super().__init__()
         self.inner = exact_network()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
 from ucad.networks.cost import RecordingCost, recording_cost
 from ucad.networks.decisions import AllLabels, OneLabel, decide_by, decision
+from ucad.networks.features import Feature, covariates_of, features_of, hybrid
 from ucad.networks.interchange import (
     InterchangeScore,
     SwapPairs,
@@ -52,6 +53,7 @@ __all__ = [
     "ConceptScore",
     "ConceptTable",
     "DoseResponse",
+    "Feature",
     "Inputs",
     "InterchangeScore",
     "OneLabel",
@@ -71,13 +73,16 @@ __all__ = [
     "Swapped",
     "agreement",
     "concept_table",
+    "covariates_of",
     "decide_by",
     "decision",
     "decoded_accuracy",
     "dose_response",
     "expected_by_lookup",
     "factor_swap",
+    "features_of",
     "forward",
+    "hybrid",
     "interchange_score",
     "learn_subspace",
     "load_recording",

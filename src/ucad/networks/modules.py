@@ -45,9 +45,9 @@ def find_module(model: nn.Module, name: str) -> nn.Module:
 
 
 def _without_wrapper(named: dict[str, nn.Module], name: str) -> dict[str, nn.Module]:
-    """The module that has the longest end of a name for its own name, if that is more than a number.
+    """The module that has the longest end of a name for its own name, which is no number alone.
 
-    A number alone says too little: every list of layers has a 1.
+    A number says too little: every list of layers has a 1.
     """
     parts = name.split(".")
     for start in range(1, len(parts)):

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError
+from ucad.networks.features import covariates_of
 from ucad.networks.outputs import ReadOutput, output_reader, tensor_output
 from ucad.networks.passes import Inputs, forward, input_rows, n_inputs, undisturbed
 from ucad.networks.recording import Activation
@@ -60,7 +61,10 @@ class Steering:
     h and F_X(z) are those of the input left alone, so h − F_X(z) plays the context: this is the
     counterfactual of ℋ carried out in ℒ, and setting a factor to its own value changes nothing.
     The rest of the network then runs by itself. Where K has factors in several gaps, the later
-    ones see the units as the earlier patches left them.
+    ones see the units as the earlier patches left them. Only children are patched, never the units
+    that a factor is read from: what those do elsewhere, as a recurrent state does to its own
+    read-out, stays as it is. If the SCM has a context, such as the next inputs of a recurrent
+    network, it is F_X(z, w), with w read off the inputs that are steered.
 
     Attributes:
         model: the network; it is left as it was.
@@ -73,6 +77,8 @@ class Steering:
         read_output: from what the model gives to the tensor that counts: a function, or what
             `output_reader` takes, such as "logits" or "logits@-1".
         batch_size: rows in one forward pass.
+        replaces: whether children become act(F_X(z′)), without what the factors do not explain;
+            at least as good wherever decoding keeps the network's decisions.
     """
 
     model: nn.Module
@@ -82,6 +88,7 @@ class Steering:
     activations: tuple[Activation, ...] | None = None
     read_output: ReadOutput = tensor_output
     batch_size: int = 8192
+    replaces: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", unwrapped(self.model))
@@ -173,10 +180,16 @@ class Steering:
         before = self.run(inputs)
         acts = self._acts(before.x)
 
-        def edit_of(rows: slice) -> _Patch:
-            return _Patch(self, acts, before.x[rows], None, chosen, lambda z: z)
+        def edit_of(rows: slice, part: Inputs) -> _Patch:
+            w = self.covariates(part)
+            return _Patch(self, acts, before.x[rows], None, chosen, lambda z: z, w)
 
         return self._edited(inputs, edit_of)
+
+    def covariates(self, inputs: Inputs) -> np.ndarray | None:
+        """The context w of inputs, if the SCM has one."""
+        effect = self.scm.context
+        return None if effect is None else covariates_of(inputs, effect.names)
 
     def standard(self, x: Tensor, columns: slice = slice(None)) -> Tensor:
         """The network's values of units in the units of the SCM."""
@@ -196,20 +209,22 @@ class Steering:
         children = np.asarray(self.scm.graph.R[:, columns].any(axis=1))
         acts = self._acts(before.x)
 
-        def edit_of(rows: slice) -> _Patch:
-            clean = before.x[rows]
-            expected = self.scm.expected_variables(before.z[rows])
-            return _Patch(self, acts, clean, expected, children, lambda z: wanted(rows, z))
+        def edit_of(rows: slice, part: Inputs) -> _Patch:
+            clean, w = before.x[rows], self.covariates(part)
+            expected = None
+            if not self.replaces:
+                expected = self.scm.expected_variables(before.z[rows], w)
+            return _Patch(self, acts, clean, expected, children, lambda z: wanted(rows, z), w)
 
         return self._edited(inputs, edit_of)
 
-    def _edited(self, inputs: Inputs, edit_of: Callable[[slice], _Patch]) -> Steered:
+    def _edited(self, inputs: Inputs, edit_of: Callable[[slice, Inputs], _Patch]) -> Steered:
         done, at = [], 0
         with undisturbed(self.model), torch.no_grad():
             for part in self._parts(inputs):
                 rows = slice(at, at + n_inputs(part))
                 at = rows.stop
-                passed = forward(self.model, part, self.sites, edit_of(rows))
+                passed = forward(self.model, part, self.sites, edit_of(rows, part))
                 done.append(self._steered(passed.output, passed.units))
         return _joined(done)
 
@@ -261,6 +276,7 @@ class _Patch:
         expected: F_X(z) of those, or None to keep nothing of them.
         chosen: the units to patch.
         wanted: from the factors as they are in this pass to those that should be.
+        covariates: the context of the inputs, if the SCM has one.
     """
 
     steering: Steering
@@ -269,6 +285,7 @@ class _Patch:
     expected: Float[Tensor, "rows units"] | None
     chosen: Bool[np.ndarray, " units"]
     wanted: Wanted
+    covariates: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_now", self.steering.standard(self.clean).clone())
@@ -286,8 +303,9 @@ class _Patch:
 
     def _patched(self, now: Tensor, i: int, columns: slice) -> Tensor:
         scm, scaling = self.steering.scm, self.steering.scaling
+        z = self.wanted(scm.state_map(now))
         targets = torch.arange(columns.start, columns.stop, device=now.device)
-        made = scm.variable_mechanism(self.wanted(scm.state_map(now)), targets)
+        made = scm.expected_variables(z, self.covariates, targets)
         mean, scale = torch.zeros_like(made[0]), torch.ones_like(made[0])
         if scaling is not None:
             mean, scale = (torch.tensor(part[columns]).to(made) for part in scaling)
