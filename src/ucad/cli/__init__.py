@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from ucad import __version__
 from ucad.cli.compare import compare
@@ -39,7 +39,8 @@ app = App(
         "Find the small causal model inside a big one.\n\n"
         "Add --debug to any command to see where an error comes from."
     ),
-    help_format="plaintext",
+    help_format="markdown",
+    default_parameter=Parameter(negative=""),
     suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
 app.command(demo)
