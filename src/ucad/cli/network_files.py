@@ -175,4 +175,5 @@ def told_if_the_model_fails() -> Iterator[None]:
 
 
 def _is_model(value: object) -> bool:
-    return hasattr(value, "parameters") or hasattr(value, "_module")
+    made = not isinstance(value, type)  # a class is called, as a function is
+    return made and (hasattr(value, "parameters") or hasattr(value, "_module"))
