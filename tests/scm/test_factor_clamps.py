@@ -60,6 +60,7 @@ def test_a_variable_that_is_held_already_stays_where_it_is():
 
 def test_a_value_that_no_clamp_gives_is_refused_with_the_nearest():
     scm = PROBLEMS["b"].scm
-    parents = scm.graph.parents("Z1")
+    held = dict.fromkeys(scm.graph.parents("Z1"), 0.0)
+    at_zero = torch.zeros(3, 16, dtype=torch.float64)
     with pytest.raises(InvalidInputError, match=r"No values .* give Z1 the value 5; the nearest"):
-        variables_for(scm, {"Z1": 5.0}, torch.zeros(3, 16, dtype=torch.float64), dict.fromkeys(parents, 0.0))
+        variables_for(scm, {"Z1": 5.0}, at_zero, held)
