@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
+from ucad.networks.cost import RecordingCost, recording_cost
+from ucad.networks.decisions import AllLabels, OneLabel, decide_by, decision
 from ucad.networks.features import Feature, covariates_of, features_of, hybrid
 from ucad.networks.interchange import (
     InterchangeScore,
     SwapPairs,
-    decision,
     expected_by_lookup,
     factor_swap,
     interchange_score,
     swap_pairs,
 )
+from ucad.networks.outputs import output_reader, tensor_output
 from ucad.networks.passes import Inputs, forward, undisturbed
 from ucad.networks.placebos import (
     PlaceboScore,
@@ -47,16 +49,19 @@ from ucad.networks.subspaces import SubspaceSettings, SubspaceSwap, learn_subspa
 __all__ = [
     "Activation",
     "Agreement",
+    "AllLabels",
     "ConceptScore",
     "ConceptTable",
     "DoseResponse",
     "Feature",
     "Inputs",
     "InterchangeScore",
+    "OneLabel",
     "PlaceboScore",
     "Pooling",
     "RecordSettings",
     "Recording",
+    "RecordingCost",
     "Site",
     "Steered",
     "Steering",
@@ -69,6 +74,7 @@ __all__ = [
     "agreement",
     "concept_table",
     "covariates_of",
+    "decide_by",
     "decision",
     "decoded_accuracy",
     "dose_response",
@@ -80,6 +86,7 @@ __all__ = [
     "interchange_score",
     "learn_subspace",
     "load_recording",
+    "output_reader",
     "placebo_score",
     "random_direction_swaps",
     "random_factor_swaps",
@@ -87,9 +94,11 @@ __all__ = [
     "random_live_units",
     "random_rotations",
     "record",
+    "recording_cost",
     "rotated_factor_swaps",
     "steering_table",
     "swap_pairs",
+    "tensor_output",
     "undisturbed",
     "untrained_like",
 ]

@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError
 from ucad.networks.features import covariates_of
+from ucad.networks.outputs import ReadOutput, output_reader, tensor_output
 from ucad.networks.passes import Inputs, forward, input_rows, n_inputs, undisturbed
 from ucad.networks.recording import Activation
 from ucad.networks.sites import Site, columns_of, layers_of, sites_of_names, variable_names
 from ucad.networks.wrapped import unwrapped
 from ucad.scm import FactorSCM
 
-__all__ = ["Steered", "Steering", "Swapped", "tensor_output"]
+__all__ = ["Steered", "Steering", "Swapped"]
 
 
 class Steered(NamedTuple):
@@ -43,16 +44,6 @@ class Swapped(NamedTuple):
     before: Steered
     after: Steered
     source: Steered
-
-
-def tensor_output(output: Any) -> Tensor:
-    """The model's output itself, which must be a tensor."""
-    if not isinstance(output, Tensor):
-        raise InvalidInputError(
-            "The model must give a tensor, or 'read_output' must say how to get one. "
-            f"Got {type(output).__name__} instead."
-        )
-    return output
 
 
 Wanted = Callable[[Tensor], Tensor]
@@ -83,7 +74,8 @@ class Steering:
         sites: where the variables are; read off their names if not given.
         activations: act, per site; ReLU where the smallest unit of the inputs at hand is exactly 0
             if not given.
-        read_output: from what the model gives to the tensor that counts.
+        read_output: from what the model gives to the tensor that counts: a function, or what
+            `output_reader` takes, such as "logits" or "logits@-1".
         batch_size: rows in one forward pass.
         replaces: whether children become act(F_X(z′)), without what the factors do not explain;
             at least as good wherever decoding keeps the network's decisions.
@@ -94,12 +86,13 @@ class Steering:
     scaling: Scaling | None = None
     sites: tuple[Site, ...] = ()
     activations: tuple[Activation, ...] | None = None
-    read_output: Callable[[Any], Tensor] = tensor_output
+    read_output: ReadOutput = tensor_output
     batch_size: int = 8192
     replaces: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", unwrapped(self.model))
+        object.__setattr__(self, "read_output", output_reader(self.read_output))
         names = self.scm.graph.variable_names
         sites = tuple(self.sites) or sites_of_names(names)
         object.__setattr__(self, "sites", sites)
@@ -241,7 +234,7 @@ class Steering:
 
     def _steered(self, output: Any, units: Tensor) -> Steered:
         z = self.scm.state_map(self.standard(units))
-        return Steered(self.read_output(output).detach(), units, z)
+        return Steered(output_reader(self.read_output)(output).detach(), units, z)
 
     def _parts(self, inputs: Inputs) -> Iterator[Inputs]:
         total = n_inputs(inputs)
@@ -297,17 +290,16 @@ class _Patch:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_now", self.steering.standard(self.clean).clone())
 
-    def __call__(self, i: int, tensor: Tensor) -> Tensor | None:
-        site, columns = self.steering.sites[i], columns_of(self.steering.sites)[i]
+    def __call__(self, i: int, values: Tensor) -> Tensor | None:
+        columns = columns_of(self.steering.sites)[i]
         now: Tensor = self.__dict__["_now"]
-        values = site.read(tensor)
         now[:, columns] = self.steering.standard(values, columns)
         if not self.chosen[columns].any():
             return None
-        mine = torch.from_numpy(self.chosen[columns]).to(tensor.device)
+        mine = torch.from_numpy(self.chosen[columns]).to(values.device)
         patched = torch.where(mine, self._patched(now, i, columns).to(values), values)
         now[:, columns] = self.steering.standard(patched, columns)
-        return site.write(tensor, patched)
+        return patched
 
     def _patched(self, now: Tensor, i: int, columns: slice) -> Tensor:
         scm, scaling = self.steering.scm, self.steering.scaling

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from ucad.errors import InvalidInputError
+from ucad.networks.decisions import Decide, decision
 from ucad.networks.interchange import (
-    Decide,
     InterchangeScore,
     SwapPairs,
-    decision,
     factor_swap,
     interchange_score,
 )
@@ -87,9 +86,15 @@ class ConceptSteering:
 
 @dataclass(frozen=True)
 class SteeringTable:
-    """One line a concept."""
+    """One line per concept.
+
+    Attributes:
+        concepts: the lines.
+        left_out: concepts without a line, and why: one that changes no decision, for example.
+    """
 
     concepts: tuple[ConceptSteering, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, concept: str) -> ConceptSteering:
         """The line of a concept."""
@@ -110,6 +115,7 @@ class SteeringTable:
             lines += [f"  {name:<22} {score}" for name, score in line.placebos.items()]
             if line.ceiling is not None:
                 lines.append(f"  {'supervised ceiling':<22} {line.ceiling}")
+        lines += [f"{concept}: left out. {why}" for concept, why in self.left_out.items()]
         return "\n".join(lines)
 
 
@@ -192,6 +198,14 @@ def _ceiling(
     site = steering.sites[counts.index(max(counts))]
     train, test = pairs.halves(settings.seed)
     n_directions = min(settings.ceiling_directions, len(site.units or ()))
-    learned = learn_subspace(steering.model, site, inputs, train, n_directions, settings.subspace)
-    learned = replace(learned, read_output=steering.read_output)
+    learned = learn_subspace(
+        steering.model,
+        site,
+        inputs,
+        train,
+        n_directions,
+        settings.subspace,
+        read_output=steering.read_output,
+        decide=decide,
+    )
     return interchange_score(learned, inputs, test, decide)
