@@ -136,11 +136,14 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
 def test_steer_scores_every_factor_beside_placebos(folder):
     words = ["steer", "run", "--model", "exact.py:exact_network", "--inputs", "inputs.npy"]
     words += ["--labels", "labels.npz", "--pairs", 100, "--draws", 3, "--ceiling", 0]
+    words += ["--blocks", "first=input[0]", "second=input[1]"]
     done = run(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "first: best factor Z1" in done.stdout
     assert "second: best factor Z2" in done.stdout
-    assert "rotated factors" in done.stdout
+    assert "passes of one input" in done.stdout
+    assert "copy of the source's output" in done.stdout
+    assert "hybrid inputs" in done.stdout
     written = json.loads((folder / "run" / "steering.json").read_text())
     first = written["concepts"][0]["by_factor"]["Z1"]
     assert first["on_changes"] == first["on_keeps"] == 1.0

@@ -21,9 +21,10 @@ from ucad.cli.factors import factors
 from ucad.cli.fit import fit
 from ucad.cli.info import info
 from ucad.cli.inspect import certify, predict, report
-from ucad.cli.networks import record, steer
+from ucad.cli.networks import record
 from ucad.cli.output import patient_output
 from ucad.cli.simulate import simulate
+from ucad.cli.steer import steer
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "OUTCOME",
     "load_model",
     "load_reader",
+    "read_blocks",
     "read_inputs",
     "read_labels",
     "told_if_the_model_fails",
@@ -127,6 +129,24 @@ def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
                 f"Got the shape {values.shape} instead."
             )
     return labels
+
+
+def read_blocks(words: Sequence[str]) -> dict[str, list[str]]:
+    """Which input entries carry which concept, as written concept=entry,entry.
+
+    >>> read_blocks(["A=input[0],input[2,1]"])
+    {'A': ['input[0]', 'input[2,1]']}
+    """
+    found = {}
+    for word in words:
+        concept, equals, entries = word.partition("=")
+        if not concept or not equals or not entries:
+            raise InvalidInputError(
+                "A block must be written concept=entry,entry, as first=input[0],input[1]. "
+                f"Got '{word}' instead."
+            )
+        found[concept] = re.findall(r"[^,\[]+\[[^\]]*\]|[^,]+", entries)
+    return found
 
 
 def read_inputs(path: Path) -> Inputs:

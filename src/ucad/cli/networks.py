@@ -1,40 +1,25 @@
-"""`ucad record` and `ucad steer`: a network as data, and a fitted model carried out in it."""
+"""`ucad record`: a network as data."""
 
 from __future__ import annotations
 
-import json as json_module
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from ucad.cli.network_files import (
-    BASES,
-    OUTCOME,
     load_model,
-    load_reader,
     read_inputs,
-    read_labels,
     told_if_the_model_fails,
 )
 from ucad.cli.options import Count, Seed, Whole
-from ucad.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ucad.networks import (
-        Inputs,
         Recording,
-        Steering,
-        SteeringSettings,
-        SteeringTable,
-        SwapPairs,
     )
-    from ucad.networks.decisions import Decide
 
-__all__ = ["record", "steer"]
+__all__ = ["record"]
 
 _FACTORS_PER_PAIR = 3
 """Factors between two layers in the command that is proposed: what dense networks needed in our
@@ -138,204 +123,3 @@ def _next_command(found: Recording, folder: Path) -> str:
         return f"ucad fit {folder} --solver search --factors 3 -o run/"
     factors = min(_FACTORS_PER_PAIR, int(widths[:-1].min())) * (len(widths) - 1)
     return f"ucad fit {folder} --solver bottleneck --factors {factors} -o run/"
-
-
-def steer(
-    run: Path,
-    /,
-    *,
-    model: str,
-    inputs: Path,
-    labels: Path | None = None,
-    recording: Path | None = None,
-    pairs: Count = 2000,
-    draws: Count = 10,
-    ceiling: Whole = 1,
-    read_output: str | None = None,
-    decide: str = "largest",
-    seed: Seed = 0,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    json: bool = False,
-) -> None:
-    """Swap every factor of a run between inputs inside the network, and see what it does.
-
-    With labels: how often the network then decides as it should, beside placebos and a supervised
-    ceiling. Without: whether the units downstream change as the run predicts, and how much the
-    output changes, beside random directions. Both with dose-response curves.
-
-    Parameters
-    ----------
-    run
-        The run folder, fitted on a recording.
-    model
-        The network, as for ucad record.
-    inputs
-        Its inputs, as for ucad record; at least two.
-    labels
-        An .npz file with one entry an input in every array: outcome (the right decision, 0, 1, ...)
-        and concepts of any name, of which the outcome is a function. An array bases, if there is
-        one, says on which inputs (True) factors are set.
-    recording
-        The recording folder, to know the activations; inferred from the inputs if not given.
-    pairs
-        How many pairs of inputs to swap.
-    draws
-        How many placebos of every kind.
-    ceiling
-        The dimension of the supervised subspace that is learned to compare with; 0 for none.
-    read_output
-        What counts of the model's output: logits, 0/logits, or logits@-1 for the last token; or
-        script.py:function. By default the only tensor, or logits.
-    decide
-        largest (the largest logit, or the sign of the only one), labels (all labels of a
-        multi-label network, outcome being inputs x labels) or label:3 (one of them).
-    seed
-        Of pairs and placebos.
-    output
-        The JSON file to write; steering.json in the run folder if not given.
-    json
-        Print the JSON instead of a table.
-    """
-    from ucad.files import read_json, write_text
-    from ucad.networks import Steering, SteeringSettings, decide_by, load_recording
-    from ucad.runs import STEERING, load_run
-
-    scm, path = load_run(run).scm, output or run / STEERING
-    if path.exists() and "doses" not in read_json(path):
-        raise InvalidInputError(f"'{path}' exists and is no table of ucad steer: it is kept.")
-    acts = None if recording is None else load_recording(recording).activations
-    steering = Steering(
-        load_model(model), scm, activations=acts, read_output=load_reader(read_output)
-    )
-    rows, decided = read_inputs(inputs), decide_by(decide)
-    with told_if_the_model_fails():
-        if labels is not None:
-            settings = SteeringSettings(n_draws=draws, ceiling_directions=ceiling, seed=seed)
-            table = _labelled(steering, rows, labels, pairs, settings, decided)
-            result: dict[str, Any] = json_module.loads(table.to_json())
-            text = str(table)
-        else:
-            drawn = _Draws(pairs, draws, seed)
-            result = {"factors": _unlabelled(steering, rows, drawn, decided)}
-            text = _unlabelled_text(result["factors"])
-        result["doses"] = _doses(steering, rows, _Draws(pairs, draws, seed), decided)
-    write_text(path, json_module.dumps(result, indent=1, ensure_ascii=False))
-    print(json_module.dumps(result) if json else f"{text}\n\nWritten to {path}")
-
-
-def _labelled(
-    steering: Steering,
-    inputs: Inputs,
-    path: Path,
-    pairs: int,
-    settings: SteeringSettings,
-    decide: Decide,
-) -> SteeringTable:
-    import numpy as np
-
-    from ucad.networks import expected_by_lookup, steering_table, swap_pairs
-
-    labels = read_labels(path, inputs)
-    outcome, bases = labels.pop(OUTCOME), labels.pop(BASES, None)
-    drawn: dict[str, SwapPairs] = {}
-    left_out: dict[str, str] = {}
-    for name in labels:
-        expected = expected_by_lookup(labels, outcome, name)
-        try:
-            drawn[name] = swap_pairs(
-                outcome,
-                expected,
-                bases=None if bases is None else np.flatnonzero(bases),
-                n_pairs=pairs,
-                seed=settings.seed,
-            )
-        except InvalidInputError as error:
-            left_out[name] = str(error)
-    if not drawn:
-        raise InvalidInputError(" ".join(f"{name}: {why}" for name, why in left_out.items()))
-    table = steering_table(steering, inputs, drawn, settings=settings, decide=decide)
-    return replace(table, left_out=left_out)
-
-
-class _Draws(NamedTuple):
-    """How many pairs of inputs and placebos, and their random seed."""
-
-    pairs: int
-    placebos: int
-    seed: int
-
-    def of(self, inputs: Inputs) -> np.ndarray:
-        import numpy as np
-
-        from ucad.networks.passes import n_inputs
-
-        rng = np.random.default_rng(self.seed)
-        return rng.integers(n_inputs(inputs), size=(2, self.pairs))
-
-
-def _unlabelled(
-    steering: Steering, inputs: Inputs, drawn: _Draws, decide: Decide
-) -> list[dict[str, Any]]:
-    from ucad.networks import agreement, random_direction_swaps
-    from ucad.networks.passes import select_inputs
-
-    base, source = (select_inputs(inputs, rows) for rows in drawn.of(inputs))
-    before, lines = decide(steering.run(base).output), []
-    for factor in steering.scm.graph.factor_names:
-        found = agreement(steering, base, source, factor, decide)
-        swaps = random_direction_swaps(
-            steering, factor, base, n_draws=drawn.placebos, seed=drawn.seed
-        )
-        changed = [(decide(swap(base, source)) != before).double().mean() for swap in swaps]
-        lines.append(
-            {
-                "factor": factor,
-                "units": None if found.units is None else found.units._asdict(),
-                "factors": None if found.factors is None else found.factors._asdict(),
-                "output_change": found.output_change,
-                "decisions_changed": found.decisions_changed,
-                "random_directions_mean": float(sum(changed) / len(changed)),
-                "random_directions_largest": float(max(changed)),
-            }
-        )
-    return lines
-
-
-def _doses(
-    steering: Steering, inputs: Inputs, drawn: _Draws, decide: Decide
-) -> list[dict[str, Any]]:
-    from ucad.networks import dose_response
-    from ucad.networks.passes import select_inputs
-
-    chosen = select_inputs(inputs, drawn.of(inputs)[0])
-    names = steering.scm.graph.factor_names
-    found = (dose_response(steering, chosen, name, decide=decide) for name in names)
-    return [
-        {
-            "factor": curve.factor,
-            "doses": curve.doses.tolist(),
-            "output": curve.output.tolist(),
-            "decisions_changed": curve.decisions_changed.tolist(),
-        }
-        for curve in found
-    ]
-
-
-def _unlabelled_text(lines: list[dict[str, Any]]) -> str:
-    heading = (
-        f"{'factor':<10} {'units R²':>9} {'corr.':>6} {'factors R²':>10} {'corr.':>6} "
-        f"{'output change':>13} {'decisions changed':>17} {'random directions (most)':>25}"
-    )
-
-    def match(value: dict[str, float] | None, width: int) -> str:
-        if value is None:
-            return f"{'':>{width}} {'':>6}"
-        return f"{value['r_squared']:>{width}.3f} {value['correlation']:>6.3f}"
-
-    rows = [
-        f"{line['factor']:<10} {match(line['units'], 9)} {match(line['factors'], 10)} "
-        f"{line['output_change']:>13.3f} {line['decisions_changed']:>17.3f} "
-        f"{line['random_directions_mean']:>16.3f} ({line['random_directions_largest']:.3f})"
-        for line in lines
-    ]
-    return "\n".join([heading, *rows])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
-from ucad.networks.cost import RecordingCost, recording_cost
+from ucad.networks.controls import ControlScore, Verdict
+from ucad.networks.cost import RecordingCost, SteeringCost, recording_cost, steering_cost
 from ucad.networks.decisions import AllLabels, OneLabel, decide_by, decision
 from ucad.networks.features import Feature, covariates_of, features_of, hybrid
 from ucad.networks.interchange import (
@@ -43,7 +44,12 @@ from ucad.networks.recording import (
 )
 from ucad.networks.sites import Pooling, Site
 from ucad.networks.steering import Steered, Steering, Swapped
-from ucad.networks.steering_table import SteeringSettings, SteeringTable, steering_table
+from ucad.networks.steering_table import (
+    ConceptSteering,
+    SteeringSettings,
+    SteeringTable,
+    steering_table,
+)
 from ucad.networks.subspaces import SubspaceSettings, SubspaceSwap, learn_subspace
 
 __all__ = [
@@ -51,7 +57,9 @@ __all__ = [
     "Agreement",
     "AllLabels",
     "ConceptScore",
+    "ConceptSteering",
     "ConceptTable",
+    "ControlScore",
     "DoseResponse",
     "Feature",
     "Inputs",
@@ -65,12 +73,14 @@ __all__ = [
     "Site",
     "Steered",
     "Steering",
+    "SteeringCost",
     "SteeringSettings",
     "SteeringTable",
     "SubspaceSettings",
     "SubspaceSwap",
     "SwapPairs",
     "Swapped",
+    "Verdict",
     "agreement",
     "concept_table",
     "covariates_of",
@@ -96,6 +106,7 @@ __all__ = [
     "record",
     "recording_cost",
     "rotated_factor_swaps",
+    "steering_cost",
     "steering_table",
     "swap_pairs",
     "tensor_output",

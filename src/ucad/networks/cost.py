@@ -1,4 +1,4 @@
-"""What a recording will cost, found out before it starts."""
+"""What a recording or a table will cost, found out before it starts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,26 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
+from ucad.networks.controls.bench import Gap
+from ucad.networks.controls.lines import blocks_of
 from ucad.networks.inputs import Inputs, check_inputs, input_rows, n_inputs
 from ucad.networks.passes import forward, resolve_sites, undisturbed
 from ucad.networks.recording import RecordSettings
 from ucad.networks.sites import Site
+from ucad.networks.steering import Steering
+from ucad.networks.steering_table import SteeringSettings
 from ucad.networks.wrapped import unwrapped
 
-__all__ = ["RecordingCost", "recording_cost"]
+__all__ = ["RecordingCost", "SteeringCost", "recording_cost", "steering_cost"]
 
 TIMED_ROWS = 256
 """Inputs of the pass that is timed, at most: what a pass costs per row hardly changes beyond."""
+
+
+_PASSES_OF_A_GRADIENT = 3
+"""A forward pass with its backward pass, in forward passes: the usual rule of thumb."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,6 @@ def recording_cost(
 ) -> RecordingCost:
     """Runs the network twice on a few inputs, and multiplies.
 
-    >>> from torch import nn
     >>> model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))
     >>> cost = recording_cost(model, torch.randn(100, 4), ["1", "2"], RecordSettings())
     >>> cost.units, cost.rows
@@ -75,11 +83,58 @@ def recording_cost(
     observed = total if settings.observational is None else min(settings.observational, total)
     clamps = len(settings.groups) + (sum(units.values()) if settings.each_unit else 0)
     per_clamp = settings.per_clamp_for(observed, clamps)
-    few = input_rows(model, inputs, np.arange(min(TIMED_ROWS, settings.batch_size, total)))
-    with undisturbed(model), torch.no_grad():
-        started = time.perf_counter()
-        forward(model, few, chosen)
-        seconds = (time.perf_counter() - started) / n_inputs(few)
+    seconds = _seconds_per_row(model, inputs, chosen, settings.batch_size)
     rows = observed + per_clamp * clamps
     size = rows * sum(units.values()) * np.dtype(settings.precision).itemsize
     return RecordingCost(units, observed, per_clamp, clamps, rows * seconds, size)
+
+
+@dataclass(frozen=True)
+class SteeringCost:
+    """How much a steering table runs.
+
+    Attributes:
+        rows: passes of one input, those with gradients counted three times.
+        seconds: of these passes, estimated from one timed pass.
+    """
+
+    rows: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"About {self.rows} passes of one input, {self.seconds:.0f} s, and the decoders."
+
+
+def steering_cost(
+    steering: Steering,
+    inputs: Inputs,
+    settings: SteeringSettings,
+    *,
+    n_concepts: int,
+    n_pairs: int,
+) -> SteeringCost:
+    """Counts the passes of `steering_table`, and times one."""
+    gaps = Gap.all_of(steering)
+    widest = max((len(gap.factors) for gap in gaps), default=1)
+    draws, half = settings.n_draws, n_pairs / 2
+    untrained = max(1, draws // 3)
+    read_otherwise = 1 + draws + (3 + untrained) * (widest + 1)
+    two_valued = (2 + draws + untrained) if settings.two_valued else 0
+    swaps = half * (2 * len(blocks_of(gaps)) + 3 + read_otherwise + two_valued)
+    steps = settings.n_starts * settings.subspace.n_steps if settings.ceiling_directions else 0
+    learned = _PASSES_OF_A_GRADIENT * steps * min(settings.subspace.batch_size, half)
+    once = min(n_inputs(inputs), settings.max_fitted + 2 * n_pairs * n_concepts)
+    rows = int(once + n_concepts * (swaps + learned) + untrained * once)
+    per_row = _seconds_per_row(steering.model, inputs, steering.sites, steering.batch_size)
+    return SteeringCost(rows, rows * per_row)
+
+
+def _seconds_per_row(
+    model: nn.Module, inputs: Inputs, sites: Sequence[Site], batch_size: int
+) -> float:
+    rows = np.arange(min(TIMED_ROWS, batch_size, n_inputs(inputs)))
+    few = input_rows(model, inputs, rows)
+    with undisturbed(model), torch.no_grad():
+        started = time.perf_counter()
+        forward(model, few, sites)
+        return (time.perf_counter() - started) / len(rows)
