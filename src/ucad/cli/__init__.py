@@ -25,6 +25,7 @@ from ucad.cli.networks import record
 from ucad.cli.output import patient_output
 from ucad.cli.simulate import simulate
 from ucad.cli.steer import steer
+from ucad.cli.supernodes import supernodes
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
@@ -56,6 +57,7 @@ app.command(predict)
 app.command(simulate)
 app.command(record)
 app.command(steer)
+app.command(supernodes)
 app.command(sweep)
 
 
