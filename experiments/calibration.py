@@ -37,6 +37,8 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "weak factors, 2,000 samples": ("planted", {"signal": (0.05, 0.3), "n_samples": 2000}),
     "counts, half of them zero": ("counts-50", {}),
     "counts, 90 % zero": ("counts-90", {}),
+    "rates, read by counts half of which are zero": ("rates-50", {}),
+    "rates, read by counts 90 % of which are zero": ("rates-90", {}),
     "raw counts": ("raw-counts", {}),
     "a factor too few": ("factor-too-few", {}),
     "a factor too many": ("factor-too-many", {}),

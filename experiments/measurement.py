@@ -21,7 +21,7 @@ from ucad.simulate.worlds import WorldProblem, world_problem
 
 __all__ = ["main", "row_of"]
 
-WORLDS = ("genes", "genes-27", "genes-8", "genes-3", "read-noise", "counts-50", "counts-90")
+WORLDS = ("genes", "genes-27", "genes-8", "genes-3", "read-noise", "rates-50", "rates-90")
 """The worlds of the table, the gene networks first."""
 
 READ_NOISE = 0.5

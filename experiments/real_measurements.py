@@ -42,7 +42,7 @@ def _told(kind: str) -> Prepare:
 
 
 def _as_counts(problem: WorldProblem) -> tuple[Any, Any, dict[str, Any]]:
-    return problem.train, problem.test, {"measurement": "counts"}
+    return problem.train, problem.test, {"measurement": "counts", "noise": "gaussian"}
 
 
 CELLS: dict[str, tuple[str, Prepare]] = {
@@ -54,8 +54,11 @@ CELLS: dict[str, tuple[str, Prepare]] = {
     "knockdown, kind told": ("knockdown", _told("soft")),
     "knockdown, auto": ("knockdown", _as_it_is),
     "exponential": ("exponential", _as_it_is),
-    "counts-50, as counts": ("counts-50", _as_counts),
-    "counts-90, as counts": ("counts-90", _as_counts),
+    "counts-50": ("counts-50", _as_it_is),
+    "counts-90": ("counts-90", _as_it_is),
+    "cut-off-90": ("cut-off-90", _as_it_is),
+    "rates-50, as counts": ("rates-50", _as_counts),
+    "rates-90, as counts": ("rates-90", _as_counts),
 }
 """World and preparation by the name of the cell."""
 

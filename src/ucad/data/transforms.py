@@ -91,6 +91,16 @@ class Reads(NamedTuple):
             )
         return read
 
+    def clamps(self, values: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+        """Values that some variables are set to, as they are read.
+
+        >>> Reads(("log", "none")).clamps({"a": 1.0}, ["a", "b"])
+        {'a': 0.0}
+        """
+        row = np.array([[values.get(name, 1.0) for name in names]])
+        read = dict(zip(names, self.values(row)[0].tolist(), strict=True))
+        return {name: read[name] for name in values}
+
     def measured(self, read: VariableSamples) -> VariableSamples:
         """The measurements that would be read so."""
         if self.is_plain:

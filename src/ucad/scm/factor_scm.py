@@ -16,7 +16,8 @@ from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
 from ucad.parameters import as_whole_number
 from ucad.scm.context import ContextEffect
-from ucad.scm.families import AffineMap, Mechanism, StackedMechanism
+from ucad.scm.families import AffineMap, Mechanism, StackedMechanism, Targets
+from ucad.scm.families.base import ALL
 from ucad.scm.interventions import (
     IDENTITY,
     Clamp,
@@ -130,9 +131,17 @@ class FactorSCM:
         """
         return self.factor_mechanism(self.without_context(x, covariates))
 
-    def expected_variables(self, z: Matrix) -> Float[Tensor, "samples variables"]:
-        """F_X(z): the variables expected from given factors, without noise."""
-        return self.variable_mechanism(self.tensor(z))
+    def expected_variables(
+        self, z: Matrix, covariates: Covariates | None = None, targets: Targets = ALL
+    ) -> Float[Tensor, "samples some_variables"]:
+        """F_X(z): the variables expected from given factors, without noise.
+
+        With covariates that act jointly with the factors, F_X(z, w).
+        """
+        z = self.tensor(z)
+        if covariates is None or self.context is None or self.context.joint is None:
+            return self.variable_mechanism(z, targets)
+        return self.context.expected(z, covariates, targets)
 
     def draw_context(self, n_samples: int, seed: Seed = 0) -> Float[Tensor, "samples variables"]:
         """Draws u ~ N(0, diag(noise_scale²)), or what another law leaves of samples of F_X(z)."""
@@ -170,7 +179,9 @@ class FactorSCM:
             return self.do(intervention).solve(context, covariates=covariates)
         inner, outer = self._offsets(covariates)
         u = self.tensor(context) + inner
-        state = self._solved(u, lambda z, some: self.variable_mechanism(z, some) + u[:, some])
+        state = self._solved(
+            u, lambda z, some: self.expected_variables(z, covariates, some) + u[:, some]
+        )
         return State(state.x + outer, state.z)
 
     def _drawn(self, normal: Float[Tensor, "samples variables"]) -> State:
@@ -209,7 +220,7 @@ class FactorSCM:
         The context of a clamped variable has left no trace in x: it is set to 0.
         """
         x = self.without_context(x, covariates)
-        context = x - self.expected_variables(self.factor_mechanism(x))
+        context = x - self.expected_variables(self.factor_mechanism(x), covariates)
         context = context - self._offsets(covariates)[0]
         if is_intervened is None:
             return context
@@ -236,10 +247,12 @@ class FactorSCM:
 
         Of another noise family its own log-likelihood; of counts that is a probability.
         """
-        x = self.without_context(x, covariates)
-        given = Given(self.variable_mechanism, self.factor_mechanism(x), self.noise_scale)
-        left_out = None if is_intervened is None else torch.tensor(is_intervened, device=x.device)
-        read = x - self._offsets(covariates)[0]
+        z = self.state_map(x, covariates)
+        given = Given(self.variable_mechanism, z, self.noise_scale)
+        left_out = None if is_intervened is None else torch.tensor(is_intervened, device=z.device)
+        # What covariates add is taken off: the law is that at the average context.
+        read = self.expected_variables(z) + self.abduct(x, covariates=covariates)
+        read = self.tensor(x) if covariates is None else read
         terms = self.noise.log_prob(read, given, variance_floor, left_out)
         if left_out is not None:
             terms = terms.masked_fill(left_out, 0.0)
@@ -277,6 +290,7 @@ class FactorSCM:
                 self,
                 factor_mechanism=F_Z.after(reparametrisation.inverse()),
                 variable_mechanism=F_X.before(reparametrisation),
+                context=self.context and self.context.with_factors(reparametrisation),
             )
         rho = tuple(reparametrisation)
         return replace(
@@ -310,7 +324,7 @@ class FactorSCM:
             factor_mechanism=F_Z.before(to_original.inverse()),
             variable_mechanism=F_X.after(to_original),
             noise_scale=self.noise_scale * scale,
-            context=self.context and self.context.scaled(scale),
+            context=self.context and self.context.in_units(to_original),
             reading_noise=None if self.reading_noise is None else self.reading_noise * scale,
         )
 

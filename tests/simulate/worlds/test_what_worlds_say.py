@@ -143,7 +143,14 @@ def test_discrete_variables_are_logarithms_of_counts():
 
 
 @pytest.mark.parametrize(
-    ("name", "share"), [("counts-50", 0.5), ("raw-counts", 0.5), ("counts-90", 0.9)]
+    ("name", "share"),
+    [
+        ("counts-50", 0.5),
+        ("counts-90", 0.9),
+        ("rates-50", 0.5),
+        ("rates-90", 0.9),
+        ("raw-counts", 0.5),
+    ],
 )
 def test_counts_have_the_zeros_they_say(name, share):
     problem = world(name)
@@ -152,6 +159,19 @@ def test_counts_have_the_zeros_they_say(name, share):
     depth = problem.covariates["test"]["log_depth"]
     per_sample = (raw > 1e-9).mean(axis=1)
     assert np.corrcoef(depth, per_sample)[0, 1] > 0.3
+
+
+def test_sparse_counts_are_whole_at_the_depth_of_their_sample_also_where_they_are_set():
+    problem = world("counts-90")
+    depth = np.exp(problem.covariates["train"]["log_depth"])[:, None]
+    counts = np.expm1(problem.train.unstandardised().x) * depth
+    np.testing.assert_allclose(counts, np.rint(counts), atol=1e-6)
+
+
+def test_values_below_a_limit_are_cut_off():
+    raw = world("cut-off-90").test.unstandardised().x
+    assert abs((np.abs(raw) < 1e-9).mean() - 0.9) < 0.02
+    assert raw.min() > -1e-9
 
 
 def test_exponential_data_are_positive_and_their_logarithm_is_a_plain_world():
