@@ -14,7 +14,9 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.solvers.auto import Class, has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.context import fit_in_context
+from ucad.solvers.kinds import fit_by_kind, told_as_clamps
 from ucad.solvers.registry import SOLVERS, Help, SolveSettings, one_thread, solve, solver_named
+from ucad.solvers.search.noise_choice import fit_by_noise
 from ucad.solvers.search.solver import as_result, expressed
 from ucad.solvers.status import FitResult, FitStatus
 
@@ -121,10 +123,28 @@ def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
         )
     else:
         with one_thread():
-            result = _of_path(climb, path)
+            result = _asked(task, climb, path)
     note = f"The number of factors was found: {path.recommendation}"
     status = replace(result.status, notes=(note, *result.status.notes))
     return replace(result, status=status, seconds=climb.budget.seconds), path.to_json()
+
+
+def _asked(task: Task, climb: PathSearch, path: FactorPath) -> FitResult:
+    """The fit of the path's number of factors, asked for kinds of interventions and for noise."""
+    first, m = _of_path(climb, path), path.recommendation.n_factors
+    if path.cut_short:
+        return first
+    problem = replace(climb.problem(m, climb.families), noise_family=task.settings.noise_family)
+    aid = Help(task.validation, task.progress)
+    first = fit_by_noise(problem, aid, lambda _: first, first)
+
+    def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
+        if train is task.data:
+            return first
+        believed = told_as_clamps(train)
+        return solve(believed, with_number(task.settings, m), validation=held_out)
+
+    return fit_by_kind(task.data, task.validation, fit)
 
 
 def fit_known(
