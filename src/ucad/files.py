@@ -22,6 +22,7 @@ from typing import Any
 from ucad.errors import FormatError, InvalidInputError
 
 __all__ = [
+    "MAX_TEXT_BYTES",
     "check_regular",
     "finite",
     "finite_or_none",

@@ -13,12 +13,22 @@ from jaxtyping import Float
 from ucad._types import VariableSamples
 from ucad.errors import FormatError, InvalidInputError
 
-__all__ = ["as_matrix", "as_numbers", "check_named", "check_widths", "columns_of", "take_index"]
+__all__ = [
+    "INDEX_NAMES",
+    "MISSING_TEXTS",
+    "as_matrix",
+    "as_numbers",
+    "check_named",
+    "check_widths",
+    "columns_of",
+    "is_index",
+    "take_index",
+]
 
-_MISSING = {"", "na", "nan", "n/a", "#n/a", "null", "none", "."}
+MISSING_TEXTS = {"", "na", "nan", "n/a", "#n/a", "null", "none", "."}
 """How tables write a missing value, in lower case."""
 _TRUTH = {"true": "1", "false": "0"}
-_INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
+INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
 """The names under which pandas writes the numbers of the rows; the first is R's, too."""
 _INDEX_WORDS = {"index", "id", "row", "rowid", "rownames", "cell", "cellid", "sample", "sampleid"}
 """Names of a first column that, if it counts the rows, is their index."""
@@ -90,9 +100,9 @@ def take_index(columns: dict[str, Any], wanted: set[str]) -> tuple[str, ...]:
     That is one named as pandas and R name it, or the first column if it holds a different text in
     every row, or counts the rows under a name such as `index`. Columns in `wanted` stay.
     """
-    found = [name for name in _INDEX_NAMES if name in columns and name not in wanted]
+    found = [name for name in INDEX_NAMES if name in columns and name not in wanted]
     first = next(iter(columns), None)
-    if first is not None and first not in (*found, *wanted) and _is_index(first, columns[first]):
+    if first is not None and first not in (*found, *wanted) and is_index(first, columns[first]):
         found.append(first)
     notes = []
     for name in found:
@@ -103,7 +113,7 @@ def take_index(columns: dict[str, Any], wanted: set[str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _is_index(name: str, values: Sequence[Any] | np.ndarray) -> bool:
+def is_index(name: str, values: Sequence[Any] | np.ndarray) -> bool:
     """Whether a column names the rows, or counts them."""
     if len(values) < 3:  # two rows are counted by any two numbers
         return False
@@ -119,7 +129,7 @@ def _is_numeric(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return text.lower() in _MISSING or text.lower() in _TRUTH
+        return text.lower() in MISSING_TEXTS or text.lower() in _TRUTH
     return True
 
 
@@ -138,7 +148,24 @@ def as_matrix(columns: dict[str, Any]) -> VariableSamples:
             f"{' '.join(wrong[:_SHOWN])}{more} What is not a variable can be named as the target "
             f"column, or ignored."
         )
-    return np.stack(parsed, axis=1)
+    whole = _matrix_of(parsed)
+    return np.stack(parsed, axis=1) if whole is None else whole
+
+
+def _matrix_of(columns: list[np.ndarray]) -> VariableSamples | None:
+    """The matrix whose neighbouring columns these are, without a copy; None if they are not."""
+    base = columns[0].base
+    if not isinstance(base, np.ndarray) or base.ndim != 2 or not base.flags.c_contiguous:
+        return None
+    size, start = base.itemsize, columns[0].ctypes.data - base.ctypes.data
+    same = all(
+        column.base is base
+        and len(column) == len(base)
+        and column.ctypes.data - base.ctypes.data == start + at * size
+        for at, column in enumerate(columns)
+    )
+    first = start // size
+    return base[:, first : first + len(columns)] if same else None
 
 
 def as_numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarray, " samples"]:
@@ -150,7 +177,7 @@ def as_numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarra
     try:
         array = np.asarray(values)
         if array.ndim == 1 and array.dtype.kind in "fiubUO":
-            return array.astype(np.float64)
+            return array.astype(np.float64, copy=False)
     except (ValueError, TypeError, OverflowError):
         pass
     return np.array([_number(name, row, value) for row, value in enumerate(values)])
@@ -160,7 +187,7 @@ def _number(name: str, row: int, value: Any) -> float:
     text = "nan" if value is None else str(value).strip().lower()
     try:
         if not isinstance(value, complex | np.ndarray | list | dict):
-            return float("nan" if text in _MISSING else _TRUTH.get(text, text))
+            return float("nan" if text in MISSING_TEXTS else _TRUTH.get(text, text))
     except (ValueError, OverflowError):
         pass
     raise InvalidInputError(f"Column '{name}' must hold numbers. Row {row} is '{str(value)[:60]}'.")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ucad.errors import FormatError
 
-__all__ = ["rows_of"]
+__all__ = ["rows_of", "separator_of"]
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _SAID = re.compile(r'\A"?sep=[,;\t]"?(\r\n|\r|\n)', re.IGNORECASE)
@@ -43,7 +43,7 @@ def rows_of(text: str, path: Path, *, guess: bool) -> list[list[str]]:
             f"as UTF-8."
         )
     text = _SAID.sub("", text, count=1)
-    separator = _separator(text, usual)
+    separator = separator_of(text, usual)
     rows = _without_empty_columns(_cells(text, separator))
     if separator != usual:
         _logger.warning("The cells of '%s' are separated by %s.", path, _SEPARATORS[separator])
@@ -66,7 +66,7 @@ def _first_cells(text: str, separator: str) -> list[list[str]]:
         return []
 
 
-def _separator(text: str, usual: str) -> str:
+def separator_of(text: str, usual: str) -> str:
     """The first separator that gives the first lines the same number of cells, and over one."""
     first = text.lstrip("\r\n")[:_BEGINNING]
     rows = {one: _first_cells(first, one) for one in dict.fromkeys((usual, *_SEPARATORS))}

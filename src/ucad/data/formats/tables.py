@@ -15,6 +15,7 @@ import numpy as np
 from ucad._types import VariableSamples
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.cells import (
+    INDEX_NAMES,
     as_matrix,
     as_numbers,
     check_named,
@@ -36,6 +37,7 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
+from ucad.data.formats.plain_text import opened_plain
 from ucad.data.missing import without_missing
 from ucad.data.targets import check_targets, control_notes, join_targets, label_of, split_targets
 from ucad.errors import (
@@ -53,15 +55,18 @@ _METADATA = b"ucad"
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a comma (`.csv`) or tab (`.tsv`, `.txt`) separated table with a header line."""
     side = _side_of(path)
+    plain = opened_plain(path, guess=side is None)
+    if plain is not None:
+        header = _header(path, plain.header, side)
+        columns = plain.columns(header, _no_variables(options, side))
+        if columns is not None:
+            return from_columns(columns, options, side)
     with parsed_as(path, "a text table"):
         rows = rows_of(read_text(path), path, guess=side is None)
     if len(rows) < 2:
         raise FormatError(f"'{path}' has no samples: it needs a header line and a line per sample.")
-    header = rows[0] if side is not None else [name.strip() for name in rows[0]]
     check_widths(path, rows)
-    check_named(path, header if side is None else ())
-    if side is not None and "variable_names" in side:
-        header = _columns_of(side, path, header)
+    header = _header(path, rows[0], side)
     return from_columns(columns_of(path, rows, header), options, side)
 
 
@@ -134,14 +139,17 @@ def from_columns(
     if not columns:
         raise FormatError("The table has no column that could be a variable.")
     x, variables = as_matrix(columns), tuple(columns)
+    x.flags.writeable = False  # nobody else holds it: a data set need not copy it
     if side is not None and regime is not None:
-        clamps = np.array([np.isin(variables, split_targets(label)) for label in labels])
+        flags_of = {n: np.isin(variables, split_targets(n)) for n in dict.fromkeys(labels)}
+        clamps = np.array([flags_of[label] for label in labels], dtype=bool)
         clamps = clamps.reshape(len(labels), len(variables))
         return with_side_information(x, clamps, as_numbers(REGIME_COLUMN, regime), variables, side)
     keep, dropped = columns_to_keep(x, variables, options)
     kept = [variables[column] for column in keep]
     labels = labels if not flags else _conditions(flags, options)
-    filled = without_missing(x[:, keep], kept, labels, options.missing)
+    some = x if len(kept) == len(variables) else x[:, keep]
+    filled = without_missing(some, kept, labels, options.missing)
     labels = [labels[row] for row in filled.rows]
     if flags:
         data = _by_condition(filled.x, kept, labels, options)
@@ -152,6 +160,23 @@ def from_columns(
     )
     data = filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
     return beside_variables(data, options, context, filled.rows)
+
+
+def _header(path: Path, cells: Sequence[str], side: dict[str, Any] | None) -> list[str]:
+    """The names of the columns, from the first line or from what ucad wrote beside the table."""
+    if side is None:
+        names = [name.strip() for name in cells]
+        check_named(path, names)
+        return names
+    return _columns_of(side, path, list(cells)) if "variable_names" in side else list(cells)
+
+
+def _no_variables(options: ReadOptions, side: dict[str, Any] | None) -> set[str]:
+    """The columns that are read as they are written."""
+    named = {options.target or TARGET_COLUMN, *options.indicators, *options.ignore, *INDEX_NAMES}
+    stored = {} if side is None else side.get("columns")
+    ours = {TARGET_COLUMN, REGIME_COLUMN, *(stored if isinstance(stored, dict) else {}).values()}
+    return named | set(side_columns(options)) | (ours if side is not None else set())
 
 
 def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str]:
