@@ -28,6 +28,7 @@ from ucad.cli.output import patient_output
 from ucad.cli.predict import predict
 from ucad.cli.simulate import simulate
 from ucad.cli.steer import steer
+from ucad.cli.supernodes import supernodes
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
@@ -60,6 +61,7 @@ app.command(export)
 app.command(simulate)
 app.command(record)
 app.command(steer)
+app.command(supernodes)
 app.command(sweep)
 app.command(completion)
 
