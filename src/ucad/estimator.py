@@ -46,7 +46,7 @@ from ucad.report.plots import Plots
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
-from ucad.solvers.registry import AUTO, SolveSettings
+from ucad.solvers.registry import AUTO, Readout, SolveSettings
 from ucad.solvers.transform_choice import choose_reads
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_runs: how many fits on parts of the samples tell what comes back (`support_`); 0 for none.
         n_jobs: how many of those at a time; −1 for one per CPU.
         runs_on: where: `local`, `ray`, or the address of a Ray cluster.
+        readouts: for recordings of a network, by `bottleneck` and `switch`: the rest of the network
+            after every layer but the first, from `ucad.networks.readouts`; not saved.
 
     Attributes:
         scm_: the fitted `FactorSCM`, in the units of the data.
@@ -136,6 +138,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_runs: int
     n_jobs: int | None
     runs_on: str
+    readouts: Sequence[Readout] | None
     status_: FitStatus
     support_: Support | None
     consensus_: Consensus | None
@@ -165,6 +168,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_runs: int = 0,
         n_jobs: int | None = None,
         runs_on: str = "local",
+        readouts: Sequence[Readout] | None = None,
     ) -> None:
         self.n_factors = n_factors
         self.solver = solver
@@ -187,6 +191,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_runs = n_runs
         self.n_jobs = n_jobs
         self.runs_on = runs_on
+        self.readouts = readouts
 
     def fit(
         self,
@@ -412,12 +417,13 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data = data if covariates is None else data.with_context(covariates)
         check_fittable(data.x, data.variable_names)
         data, self.columns_ = merge_duplicates(data)
-        self.reads_ = choose_reads(data, self.reads, self.n_factors, seed_of(self.random_state))
+        asked = "none" if self.reads == AUTO and self.measurement != "none" else self.reads
+        seed = seed_of(self.random_state)
+        self.reads_ = choose_reads(data, asked, self.n_factors, seed)
         data = self.reads_.of(data)
         # With measurement noise there is one class of mechanisms, and nothing to choose by.
         noise = reading_noise(data, self.measurement, self.measurement_noise)
         chooses = noise is None or isinstance(self.n_factors, str)
-        seed = seed_of(self.random_state)
         return data, parts_of(data, self.validation_share, seed, chooses=chooses)
 
     def _scaling(self, train: InterventionalData) -> Scaling:
@@ -450,6 +456,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             max_seconds=self.max_seconds,
             noise=None if noise is None else (noise / scaling.scale**2).tolist(),
             noise_family=self.noise,
+            readouts=self.readouts,
         )
 
     def _samples(
@@ -481,7 +488,7 @@ def load(folder: str | Path) -> UCAD:
     run = load_run(folder)
     known = UCAD().get_params(deep=False)
     settings = {name: value for name, value in run.settings.items() if name in known}
-    model = UCAD(**settings | {"prior": None, "progress": None})
+    model = UCAD(**settings | {"prior": None, "progress": None, "readouts": None})
     result = FitResult(
         run.scm, run.status, float("nan"), tuple(map(dict, run.history)), run.seconds
     )

@@ -56,7 +56,8 @@ def choose_reads(
     if bent.is_plain:
         return plain
     few = raw if raw.n_samples <= MAX_SAMPLES else raw.split(*_shares(raw.n_samples), seed=seed)[0]
-    m = n_factors if isinstance(n_factors, int) else min(N_FACTORS, data.n_variables)
+    is_known = isinstance(n_factors, int) and 1 <= n_factors <= data.n_variables
+    m = int(n_factors) if is_known else min(N_FACTORS, data.n_variables)
     gain = _held_out(few, bent, m, seed) - _held_out(few, plain, m, seed)
     error = float(gain.std()) / np.sqrt(max(len(gain), 1))
     return bent if float(gain.mean()) > SIGMAS * error else plain
