@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ucad.data import InterventionalData
     from ucad.metrics import EvaluationTable, Score
+    from ucad.runs import Run
     from ucad.scm import FactorSCM
 
 __all__ = ["evaluate", "evaluate_run", "read_array"]
@@ -85,9 +86,7 @@ def evaluate_run(
     seed: int = 0,
 ) -> EvaluationTable:
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
-    import ucad
-    from ucad.data.duplicates import first_columns, merged_as
-    from ucad.data.transforms import Reads
+    from ucad.data.duplicates import first_columns
     from ucad.metrics import ALL_METRICS, EvaluationSettings, EvaluationTable, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
@@ -95,13 +94,9 @@ def evaluate_run(
     loaded, true = load_run(run), _true_model(truth)
     learned = loaded.scm
     graph = _true_graph(truth, true)
-    test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
-    names, columns = learned.graph.variable_names, test.variable_names
-    try:
-        reads = Reads.from_json(loaded.data, len(names))
-        test, validation = (reads.of(merged_as(part, names)) for part in (test, validation))
-    except InvalidInputError as error:
-        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
+    names = learned.graph.variable_names
+    test, columns = _as_read(loaded, run, truth, "test")
+    validation, _ = _as_read(loaded, run, truth, "validation")
     if graph is not None and len(graph[0]) == len(columns) != len(names):  # columns were merged
         first = first_columns(columns, names)
         graph = graph[0][first], graph[1][first]
@@ -126,6 +121,23 @@ def evaluate_run(
     notes = (*table.notes, *(missing if graph is None else ()))
     scores = (*table.scores, *_abstraction_errors(learned, true), *nll)
     return replace(table, scores=scores, notes=notes)
+
+
+def _as_read(
+    loaded: Run, run: Path, truth: Path, part: str
+) -> tuple[InterventionalData, tuple[str, ...]]:
+    """A part of the data as the model reads them, and the names of its columns."""
+    import ucad
+    from ucad.data.duplicates import merged_as
+    from ucad.data.transforms import Reads
+
+    names = loaded.scm.graph.variable_names
+    data = ucad.read(_data_file(truth, part))
+    try:
+        merged = merged_as(data, names)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
+    return Reads.from_json(loaded.data, len(names)).of(merged), data.variable_names
 
 
 def _true_model(truth: Path) -> FactorSCM | None:

@@ -12,9 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
 import torch
-from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
@@ -22,10 +20,10 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_number, one_of
 from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
-from ucad.scm.noise import NOISES
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import Fit, check_choice, fit_in_context
 from ucad.solvers.kinds import fit_by_kind
+from ucad.solvers.noise_settings import check_noise_family, noise_in_units_of
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
@@ -106,9 +104,6 @@ class SolverEntry(NamedTuple):
     takes_readouts: bool = False
 
 
-NOISE_FAMILIES = [AUTO, *(family.name for family in NOISES)]
-"""What may be asked for as the law of a variable given its factors."""
-
 SOLVERS = {
     AUTO: SolverEntry("ucad.solvers.search.solver:SEARCH", "the search"),
     "search": SolverEntry("ucad.solvers.search.solver:SEARCH", "anchors, found by regressions"),
@@ -185,7 +180,6 @@ class SolveSettings:
             ("solver", list(SOLVERS)),
             ("factor_mechanism", families),
             ("variable_mechanism", families),
-            ("noise_family", NOISE_FAMILIES),
         ]:
             one_of(getattr(self, name), name, choices)
         if self.max_seconds is not None:
@@ -210,11 +204,7 @@ class SolveSettings:
         _check_device(self.device, self.solver)
         if self.noise is not None:
             self._check_noise()
-        if self.noise_family not in (AUTO, "gaussian") and self.solver not in (AUTO, "search"):
-            raise InvalidInputError(
-                f"The solver '{self.solver}' fits normal noise only. Use 'search', or "
-                f"noise='gaussian'. Got noise={self.noise_family!r}."
-            )
+        check_noise_family(self.noise_family, self.solver)
 
     def _check_noise(self) -> None:
         """Only the linear search knows of readings with noise."""
@@ -273,7 +263,7 @@ def solve(
             seed=settings.seed,
             budget=budget,
         )
-        noise = _noise_in_units_of(train, data, settings.noise)
+        noise = noise_in_units_of(train, data, settings.noise)
         problem = replace(problem, noise=noise, noise_family=settings.noise_family)
         rest = None if settings.readouts is None else tuple(settings.readouts)
         aid = Help(held_out, progress, checkpoint, settings.device, rest)
@@ -287,17 +277,6 @@ def solve(
         if data.context is None:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
-
-
-def _noise_in_units_of(
-    train: InterventionalData, data: InterventionalData, noise: Sequence[float] | None
-) -> Float[np.ndarray, " variables"] | None:
-    """The variance of the noise, after data were standardised once more."""
-    if noise is None:
-        return None
-    scales = [np.ones(1) if one.scaling is None else one.scaling.scale for one in (data, train)]
-    changed: Float[np.ndarray, " variables"] = np.asarray(noise) * (scales[0] / scales[1]) ** 2
-    return changed
 
 
 def families_asked_for(

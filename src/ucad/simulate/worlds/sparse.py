@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,6 +41,7 @@ N_HALVINGS = 40
 """Of the interval in which a level lies: to rounding."""
 
 Level: TypeAlias = Float[np.ndarray, " variables"]
+Moments: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 class _Emission(NamedTuple):
@@ -51,6 +54,52 @@ class _Emission(NamedTuple):
 
     emit: Callable[[VariableSamples, VariableSamples, Level, np.ndarray], VariableSamples]
     share_of_zeros: Callable[[VariableSamples, Level, np.ndarray], VariableSamples]
+
+
+class _Standards(NamedTuple):
+    """Levels, and the means and spreads of variables, factors and signals."""
+
+    level: Level
+    of_x: Moments
+    of_z: Moments
+    of_signal: Moments
+
+
+@dataclass(frozen=True, eq=False)
+class _Equations:
+    """F_Z, F_X and how a variable is made, before anything is standardised."""
+
+    F_Z: WeightedFunction
+    F_X: WeightedFunction
+    emission: _Emission
+    zeros: float
+    spread: Level
+
+    @property
+    def strength(self) -> Level:
+        """The standard deviation of every signal."""
+        return np.sqrt(1 - self.spread**2)
+
+    def emitted(self, signal: VariableSamples, level: Level, u: Context) -> VariableSamples:
+        n = len(self.spread)
+        depth = np.exp(u[:, n:])
+        return self.emission.emit(signal * self.strength + level, u[:, :n], self.spread, depth)
+
+    def standards(self, u: Context, n_levels: int) -> _Standards:
+        """One sweep per level: what a level reads no longer changes once those before are set."""
+        depth = np.exp(u[:, len(self.spread) :])
+        signal = np.zeros((len(u), len(self.spread)))
+        for _ in range(n_levels):
+            level = _level(
+                lambda at: self.emission.share_of_zeros(at, self.spread, depth),
+                signal * self.strength,
+                self.zeros,
+            )
+            of_x = _moments(x := self.emitted(signal, level, u))
+            of_z = _moments(raw := self.F_Z(_standard(x, of_x)))
+            of_signal = _moments(raw := self.F_X(_standard(raw, of_z)))
+            signal = _standard(raw, of_signal)
+        return _Standards(level, of_x, of_z, of_signal)
 
 
 def sparse_system(
@@ -70,48 +119,46 @@ def sparse_system(
         form: one of `SPARSE`, and the share of zeros.
         rng: makes the pilot samples.
     """
+    equations = _equations(model, functions, form)
     n = len(model.W_X)
-    R2 = 1 - model.noise_scale**2
-    emission, zeros = SPARSE[form[0]], form[1]
-    F_Z = WeightedFunction(functions[0], model.W_Z)
-    F_X = WeightedFunction(functions[1], model.W_X / np.sqrt(np.where(R2 > 0, R2, 1.0))[:, None])
-
-    def draw(n_samples: int, rng: np.random.Generator) -> Context:
-        log_depth = DEPTH_SPREAD * rng.standard_normal((n_samples, 1)) - DEPTH_SPREAD**2 / 2
-        return np.hstack([rng.standard_normal((n_samples, n)), log_depth])
-
-    def emitted(signal: VariableSamples, level: Level, u: Context) -> VariableSamples:
-        return emission.emit(
-            signal * np.sqrt(R2) + level, u[:, :n], model.noise_scale, np.exp(u[:, n:])
-        )
-
-    u = draw(N_PILOT, rng)
-    signal = np.zeros((N_PILOT, n))
-    for _ in range(int(model.graph.factor_level.max(initial=0)) + 2):
-        level = _level(
-            lambda at: emission.share_of_zeros(at, model.noise_scale, np.exp(u[:, n:])),
-            signal * np.sqrt(R2),
-            zeros,
-        )
-        of_x = _moments(x := emitted(signal, level, u))
-        of_z = _moments(raw := F_Z(_standard(x, of_x)))
-        of_signal = _moments(raw := F_X(_standard(raw, of_z)))
-        signal = _standard(raw, of_signal)
+    n_levels = int(model.graph.factor_level.max(initial=0)) + 2
+    level, of_x, of_z, of_signal = equations.standards(_draw(n, N_PILOT, rng), n_levels)
 
     def factors(x: VariableSamples, _u: Context) -> FactorSamples:
-        return _standard(F_Z(_standard(x, of_x)), of_z)
+        return _standard(equations.F_Z(_standard(x, of_x)), of_z)
 
     def variables(_x: VariableSamples, z: FactorSamples, u: Context) -> VariableSamples:
-        return emitted(_standard(F_X(z), of_signal), level, u)
+        return equations.emitted(_standard(equations.F_X(z), of_signal), level, u)
 
+    draw = partial(_draw, n)
     if form[0] != "sparse-counts":
         return System(factors, variables, draw)
+    return System(factors, variables, draw, observed={"log_depth": n}, as_set=_as_set)
 
-    def as_set(offset: VariableSamples, u: Context) -> VariableSamples:
-        """A count that is set is read at the depth of its sample, as others are."""
-        return np.log1p(np.expm1(offset) / np.exp(u[:, n:]))
 
-    return System(factors, variables, draw, observed={"log_depth": n}, as_set=as_set)
+def _equations(
+    model: LinearModel, functions: tuple[str, str], form: tuple[str, float]
+) -> _Equations:
+    R2 = 1 - model.noise_scale**2
+    unit = np.sqrt(np.where(R2 > 0, R2, 1.0))
+    return _Equations(
+        WeightedFunction(functions[0], model.W_Z),
+        WeightedFunction(functions[1], model.W_X / unit[:, None]),
+        SPARSE[form[0]],
+        form[1],
+        model.noise_scale,
+    )
+
+
+def _draw(n_variables: int, n_samples: int, rng: np.random.Generator) -> Context:
+    """Noise of variance 1, and the logarithm of the depth in the last column."""
+    log_depth = DEPTH_SPREAD * rng.standard_normal((n_samples, 1)) - DEPTH_SPREAD**2 / 2
+    return np.hstack([rng.standard_normal((n_samples, n_variables)), log_depth])
+
+
+def _as_set(offset: VariableSamples, u: Context) -> VariableSamples:
+    """A count that is set is read at the depth of its sample, as others are."""
+    return np.log1p(np.expm1(offset) / np.exp(u[:, offset.shape[1] :]))
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
