@@ -129,8 +129,9 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
         *["--factor-mechanism", "linear", "--variable-mechanism", "linear"],
         cwd=folder,
     )
-    assert fitted.returncode in (0, 1), fitted.stderr
-    assert (folder / "fitted" / "model.json").exists()
+    status = json.loads((folder / "fitted" / "run.json").read_text())["status"]
+    assert fitted.returncode == (0 if status["converged"] and status["feasible"] else 1)
+    assert ucad.load(folder / "fitted").graph_.variable_names == found.data.variable_names
 
 
 def test_fit_takes_the_network_so_that_errors_count_by_its_decisions(folder):
