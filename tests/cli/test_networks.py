@@ -44,11 +44,22 @@ number = 3
 """
 EXACT = """
 import sys
+import torch
 sys.path.insert(0, {root!r})
 from tests.networks.models import exact_network
 
 def broken():
     raise RuntimeError("no weights")
+
+class Several(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = exact_network()
+    def forward(self, x):
+        return {{"answer": self.inner(x), "twice": 2 * x}}
+
+def answer(output):
+    return output["answer"]
 """
 
 
@@ -105,7 +116,8 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
     assert done.returncode == 0, done.stderr
     found = load_recording(folder / "recording")
     assert f"400 observational samples and {20 * found.data.n_variables}" in done.stdout
-    assert "ucad fit recording" in done.stdout
+    assert "ucad fit recording --solver bottleneck --factors" in done.stdout
+    assert "passes of one input: 400 without a clamp and 20 for each of 8 clamps" in done.stdout
     about = json.loads((folder / "recording" / "recording.json").read_text())
     assert about["model"] == "script.py:make"
     assert about["activations"] == ["relu", "relu"]
@@ -124,15 +136,37 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
 def test_steer_scores_every_factor_beside_placebos(folder):
     words = ["steer", "run", "--model", "exact.py:exact_network", "--inputs", "inputs.npy"]
     words += ["--labels", "labels.npz", "--pairs", 100, "--draws", 3, "--ceiling", 0]
+    words += ["--blocks", "first=input[0]", "second=input[1]"]
     done = run(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "first: best factor Z1" in done.stdout
     assert "second: best factor Z2" in done.stdout
-    assert "rotated factors" in done.stdout
+    assert "passes of one input" in done.stdout
+    assert "copy of the source's output" in done.stdout
+    assert "hybrid inputs" in done.stdout
     written = json.loads((folder / "run" / "steering.json").read_text())
     first = written["concepts"][0]["by_factor"]["Z1"]
     assert first["on_changes"] == first["on_keeps"] == 1.0
     assert len(written["doses"]) == 3
+
+
+@pytest.mark.parametrize("reader", ["answer", "exact.py:answer"])
+def test_steer_reads_an_output_inside_a_wrapper_and_lists_concepts_that_change_nothing(
+    folder, reader
+):
+    labels = dict(np.load(folder / "labels.npz"))
+    np.savez(folder / "idle.npz", **labels, idle=np.arange(400) % 2)
+    words = ["steer", "run", "--model", "exact.py:Several", "--inputs", "inputs.npy"]
+    words += ["--labels", "idle.npz", "--pairs", 60, "--draws", 2, "--ceiling", 0]
+    asked = run(*words, "-o", "several.json", cwd=folder)
+    assert asked.returncode == 2
+    assert "(--read-output) must say which one counts, e.g. 'answer'" in asked.stderr
+    done = run(*words, "-o", "several.json", "--read-output", reader, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "first: best factor Z1" in done.stdout
+    assert "idle: left out." in done.stdout
+    written = json.loads((folder / "several.json").read_text())
+    assert "no swap changes the decision" in written["left_out"]["idle"]
 
 
 def test_steer_without_labels_compares_with_the_prediction(folder):

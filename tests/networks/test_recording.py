@@ -85,13 +85,13 @@ def test_a_pooled_channel_is_clamped_as_a_whole_map(pooling):
     model.eval()
     with torch.no_grad():
         maps = model.norm(model.first(images))
-        pooled = maps.mean(dim=(2, 3)) if pooling is Pooling.MEAN else maps.amax(dim=(2, 3))
+        pooled = maps.mean(dim=(2, 3)) if pooling.is_mean else maps.amax(dim=(2, 3))
         np.testing.assert_allclose(data.x[:40, :3], pooled.numpy(), atol=1e-6)
         rows = np.flatnonzero(data.regime == 2)
         maps = maps[recording.input_of[rows]]
         maps[:, 1] = torch.tensor(data.x[rows, 1]).float()[:, None, None]
         later = model.second(torch.tanh(maps))
-        later = later.mean(dim=(2, 3)) if pooling is Pooling.MEAN else later.amax(dim=(2, 3))
+        later = later.mean(dim=(2, 3)) if pooling.is_mean else later.amax(dim=(2, 3))
     np.testing.assert_allclose(data.x[rows][:, 3:], later.numpy(), atol=1e-5)
 
 

@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from ucad import __version__
 from ucad.cli.compare import compare
@@ -21,9 +21,10 @@ from ucad.cli.factors import factors
 from ucad.cli.fit import fit
 from ucad.cli.info import info
 from ucad.cli.inspect import certify, predict, report
-from ucad.cli.networks import record, steer
+from ucad.cli.networks import record
 from ucad.cli.output import patient_output
 from ucad.cli.simulate import simulate
+from ucad.cli.steer import steer
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
@@ -39,7 +40,8 @@ app = App(
         "Find the small causal model inside a big one.\n\n"
         "Add --debug to any command to see where an error comes from."
     ),
-    help_format="plaintext",
+    help_format="markdown",
+    default_parameter=Parameter(negative=""),
     suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
 app.command(demo)

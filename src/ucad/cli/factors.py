@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ucad.cli.fit_options import NO_MODEL, NO_READING, ModelOptions, ReadingOptions, given
 from ucad.cli.options import Whole
 
 if TYPE_CHECKING:
@@ -33,24 +34,8 @@ def factors(
     first: Annotated[Whole, Parameter(name="--from")] = 0,
     last: Annotated[Whole | None, Parameter(name="--to")] = None,
     output: Annotated[tuple[Path, ...], Parameter(name=["--output", "-o"])] = (),
-    factor_mechanism: str | None = None,
-    variable_mechanism: str | None = None,
-    budget: float | None = None,
-    layers: str | None = None,
-    prior: str | None = None,
-    target: str | None = None,
-    control: str | None = None,
-    indicators: dict[str, str] | None = None,
-    ignore: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True)] = None,
-    context: tuple[str, ...] | None = None,
-    context_acts_on: str | None = None,
-    missing: Literal["error", "drop", "mean"] | None = None,
-    drop_constant: bool | None = None,
-    min_mean: float | None = None,
-    log_counts: bool | None = None,
-    standardise: bool | None = None,
-    validation_share: float | None = None,
-    seed: Whole | None = None,
+    model: ModelOptions = NO_MODEL,
+    reading: ReadingOptions = NO_READING,
     config: Path | None = None,
     force: bool = False,
     quiet: bool = False,
@@ -73,42 +58,6 @@ def factors(
     output
         A .json or .csv file for the figures of every number, or a .png, .svg or .pdf file for the
         curve; may be given several times.
-    factor_mechanism
-        How factors are made of variables: auto, linear, mlp or spline.
-    variable_mechanism
-        How variables are made of factors: the same.
-    budget
-        The seconds it may take.
-    layers
-        A csv file with one line per variable, name,layer.
-    prior
-        A TOML file with lists of edges known beforehand: required, forbidden and anchors.
-    target
-        The column that names what was clamped (several joined by ;).
-    control
-        The label of observational samples in that column.
-    indicators
-        Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
-    ignore
-        Columns that are no variables.
-    context
-        Columns of covariates, such as the batch of a sample; may be given several times.
-    context_acts_on
-        mechanisms, readings or auto.
-    missing
-        What is done about missing values: error, drop or mean.
-    drop_constant
-        Leave out variables that never change.
-    min_mean
-        Leave out variables whose mean is below this.
-    log_counts
-        Turn counts into log(1 + 10^4 count / total of the sample).
-    standardise
-        Fit on variables of mean 0 and variance 1.
-    validation_share
-        The part of the samples held out to choose between models.
-    seed
-        Random seed.
     config
         A TOML file with the settings of a fit; options given here take precedence.
     force
@@ -118,10 +67,9 @@ def factors(
     json
         Print the result as JSON.
     """
-    from ucad.cli.fit import settings_given
     from ucad.cli.settings import resolve
 
-    settings = resolve(config, settings_given(locals()))
+    settings = resolve(config, given(reading, model))
     _check_outputs(output, force=force)
     path = _path(data, settings, (first, last), quiet=quiet or json)
     for file in output:
@@ -136,8 +84,8 @@ def factors(
 def _path(
     data: Path, settings: FitSettings, numbers: tuple[int, int | None], *, quiet: bool
 ) -> FactorPath:
-    from ucad.cli.fit import estimator_for, read_data
     from ucad.cli.progress import shown_progress
+    from ucad.cli.reading import estimator_for, read_data
 
     measured = read_data(data, settings)
     with shown_progress(quiet=quiet) as progress:

@@ -6,28 +6,24 @@ import json as json_module
 import logging
 import shutil
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ucad.cli.fit_options import NO_MODEL, NO_READING, ModelOptions, ReadingOptions, given
 from ucad.cli.options import Whole, WholeOrWord
 from ucad.errors import UcadError
 
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
     from ucad.consensus.running import RunOptions
-    from ucad.data import InterventionalData
     from ucad.estimator import UCAD
 
-__all__ = ["estimator_for", "fit", "fit_model", "read_data", "settings_given"]
+__all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
-
-_LAYER_DIGITS = 9
-"""Of the number of a layer: what is longer is no layer, and would not fit the type."""
 
 _logger = logging.getLogger(__name__)
 
@@ -39,29 +35,9 @@ def fit(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     factors: WholeOrWord | None = None,
     solver: str | None = None,
-    factor_mechanism: str | None = None,
-    variable_mechanism: str | None = None,
-    budget: float | None = None,
-    measurement: str | None = None,
-    measurement_noise: float | None = None,
-    layers: str | None = None,
-    prior: str | None = None,
-    target: str | None = None,
-    control: str | None = None,
-    indicators: dict[str, str] | None = None,
-    ignore: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True)] = None,
-    drop_constant: bool | None = None,
-    min_mean: float | None = None,
-    log_counts: bool | None = None,
-    context: tuple[str, ...] | None = None,
-    context_acts_on: str | None = None,
-    intervention: str | None = None,
-    unmeasured: str | None = None,
-    missing: Literal["error", "drop", "mean"] | None = None,
+    model: ModelOptions = NO_MODEL,
+    reading: ReadingOptions = NO_READING,
     gene_sets: str | None = None,
-    standardise: bool | None = None,
-    validation_share: float | None = None,
-    seed: Whole | None = None,
     device: str | None = None,
     runs: Whole | None = None,
     jobs: Whole = -1,
@@ -90,60 +66,8 @@ def fit(
     solver
         auto, search, gradient or gradient-paper; for layers that are dense, as in networks,
         bottleneck, switch or rectified.
-    factor_mechanism
-        How factors are made of variables: auto, linear, mlp or spline. With auto they are linear
-        unless held-out samples show that something is left.
-    variable_mechanism
-        How variables are made of factors: the same.
-    budget
-        The seconds a fit may take; the best model found until then is kept (exit code 1).
-    measurement
-        How variables were read: none (without noise), gaussian (see --measurement-noise), counts
-        (whole numbers, or log(1 + count / depth)) or auto (counts where the values are).
-    measurement_noise
-        The standard deviation of a gaussian reading, in the units of the file.
-    layers
-        A csv file with one line per variable, name,layer: causes lie in earlier layers than
-        effects.
-    prior
-        A TOML file with lists of edges known beforehand, written "A -> Z1" or "Z1 -> B": required,
-        forbidden and anchors (edges whose variable belongs to that factor alone).
-    target
-        The column that names what was clamped (several joined by ;).
-    control
-        The label of observational samples in that column.
-    indicators
-        Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
-    ignore
-        Columns that are no variables.
-    drop_constant
-        Leave out variables that never change.
-    min_mean
-        Leave out variables whose mean is below this.
-    log_counts
-        Turn counts into log(1 + 10^4 count / total of the sample).
-    context
-        A column (of the table, of obs) that is no variable and acts on variables, such as a batch
-        or the depth; may be given several times. Texts become indicators.
-    context_acts_on
-        Where it acts: on mechanisms, on readings, or auto, by what clamped samples show.
-    intervention
-        What was done to targets: clamp, shift, soft, unknown, auto (the data are asked), or the
-        column (of the table, of obs) that says it for every sample.
-    unmeasured
-        Regimes whose target is not among the variables: keep their samples as they are, infer
-        what they act on, or drop them.
-    missing
-        What is done about missing values: error refuses them, drop leaves out the samples that
-        have one, mean fills in the mean of the regime and leaves the entry out of the likelihood.
     gene_sets
         A GMT or TSV file of gene sets that factors are tested for, in the report.
-    standardise
-        Fit on variables of mean 0 and variance 1.
-    validation_share
-        The part of the samples held out to choose between models.
-    seed
-        Random seed.
     device
         Where to compute.
     runs
@@ -172,7 +96,8 @@ def fit(
     from ucad.consensus.running import RunOptions
     from ucad.errors import InvalidInputError
 
-    settings = resolve(config, settings_given(locals()))
+    single = {"factors": factors, "solver": solver, "device": device, "runs": runs}
+    settings = resolve(config, given(reading, model, gene_sets=gene_sets, **single))
     check_n_runs(settings.runs)
     if print_config:
         print(settings.to_toml())
@@ -200,6 +125,7 @@ def fit_model(
     from sklearn.exceptions import ConvergenceWarning
 
     from ucad.cli.progress import shown_progress
+    from ucad.cli.reading import estimator_for, read_data
     from ucad.consensus.running import fits_folder
 
     measured = read_data(path, settings)
@@ -228,46 +154,9 @@ def fit_model(
     return DONE if good else UNFINISHED
 
 
-def settings_given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a command's options that are settings of a fit."""
-    from dataclasses import fields
-
-    from ucad.cli.settings import FitSettings
-
-    names = {field.name for field in fields(FitSettings)}
-    return {name: value for name, value in options.items() if name in names}
-
-
-def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCAD:
-    """The estimator that the settings describe."""
-    from ucad.estimator import UCAD
-    from ucad.solvers.prior import read_prior
-
-    n_factors = settings.factors if isinstance(settings.factors, int) else None
-    known = None
-    if settings.prior is not None:
-        known = read_prior(Path(settings.prior), variable_names, n_factors)
-    return UCAD(
-        n_factors=settings.factors,
-        solver=settings.solver,
-        factor_mechanism=settings.factor_mechanism,
-        variable_mechanism=settings.variable_mechanism,
-        prior=known,
-        context_acts_on=settings.context_acts_on,
-        unmeasured=settings.unmeasured,
-        standardise=settings.standardise,
-        validation_share=settings.validation_share,
-        max_seconds=settings.budget,
-        measurement=settings.measurement,
-        measurement_noise=settings.measurement_noise,
-        random_state=settings.seed,
-        device=settings.device,
-        n_runs=settings.runs,
-    )
-
-
 def _check_input(path: Path, settings: FitSettings) -> None:
     """Says what is wrong with the settings or the file, if anything is."""
+    from ucad.cli.reading import read_data
     from ucad.solvers.registry import SolveSettings
 
     SolveSettings(
@@ -293,62 +182,6 @@ def _check_output(output: Path, *, force: bool, resume: bool) -> None:
         raise InvalidInputError(f"There is nothing to resume: '{output}' does not exist.")
     elif not load_run(output).status.interrupted:
         raise InvalidInputError(f"'{output}' is finished: there is nothing to resume.")
-
-
-def read_data(path: Path, settings: FitSettings) -> InterventionalData:
-    """Reads the file as the settings say, with the layers."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    import ucad
-    from ucad.errors import InvalidInputError
-
-    data = ucad.read(
-        path,
-        target=settings.target,
-        control=settings.control,
-        indicators=settings.indicators,
-        ignore=settings.ignore,
-        drop_constant=settings.drop_constant,
-        min_mean=settings.min_mean,
-        log_counts=settings.log_counts,
-        context=settings.context,
-        intervention=settings.intervention,
-        missing=settings.missing,
-    )
-    if settings.layers is None:
-        return data
-    layer_of = _read_layers(Path(settings.layers))
-    missing = [name for name in data.variable_names if name not in layer_of]
-    if missing:
-        raise InvalidInputError(
-            f"'{settings.layers}' must have a line 'name,layer' for every variable. "
-            f"There is none for '{missing[0]}'."
-        )
-    return replace(data, layer_of=np.array([layer_of[name] for name in data.variable_names]))
-
-
-def _read_layers(path: Path) -> dict[str, int]:
-    """The lines name,layer of a file; others, such as a heading, say nothing."""
-    import csv
-    import io
-
-    from ucad.errors import FormatError
-    from ucad.files import read_text
-
-    try:
-        rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
-    except csv.Error as error:
-        raise FormatError(f"'{path}' is no table of layers: {error}.") from error
-    found: dict[str, int] = {}
-    for row in rows:
-        name, layer = ",".join(row[:-1]), "".join(row[-1:]).strip()
-        if not layer.isdecimal() or len(layer) > _LAYER_DIGITS:
-            continue
-        if found.setdefault(name, int(layer)) != int(layer):
-            raise FormatError(f"'{path}' has two layers for '{name}': {found[name]} and {layer}.")
-    return found
 
 
 def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:

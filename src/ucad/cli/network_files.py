@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ucad.networks import Inputs
+    from ucad.networks.outputs import ReadOutput
 
 __all__ = [
     "BASES",
     "OUTCOME",
     "load_model",
+    "load_reader",
+    "read_blocks",
     "read_inputs",
     "read_labels",
     "told_if_the_model_fails",
@@ -37,12 +41,39 @@ def load_model(reference: str) -> nn.Module:
             "weights alone do not say how they are computed with, so a script must load them. "
             f"Got '{reference}'."
         )
-    if not Path(script).is_file():
+    found = _named(Path(script), name, called=True)
+
+    from ucad.networks.wrapped import unwrapped
+
+    return unwrapped(found)
+
+
+def load_reader(reference: str | None) -> ReadOutput:
+    """What counts of a model's output: a text, or a function of a script."""
+    from ucad.networks.outputs import output_reader, tensor_output
+
+    if reference is None:
+        return tensor_output
+    script, colon, name = reference.rpartition(":")
+    if not colon or not script.endswith(".py"):
+        return output_reader(reference)
+    found = _named(Path(script), name, called=False)
+    if not callable(found):
+        raise InvalidInputError(
+            f"'{name}' in '{script}' must be a function of the model's output. "
+            f"Got {type(found).__name__} instead."
+        )
+    return found
+
+
+def _named(script: Path, name: str, *, called: bool) -> Any:
+    """What a script calls by a name; a function that is no model is called, if wanted."""
+    if not script.is_file():
         raise FormatError(f"There is no script '{script}'.")
     try:
-        made = _run_script(Path(script))
+        made = _run_script(script)
         found = made.get(name)
-        if found is not None and callable(found) and not _is_model(found):
+        if called and found is not None and callable(found) and not _is_model(found):
             found = found()
     except (Exception, SystemExit) as error:
         raise FormatError(
@@ -50,10 +81,7 @@ def load_model(reference: str) -> nn.Module:
         ) from error
     if found is None:
         raise InvalidInputError(f"'{script}' gives no '{name}'.{did_you_mean(name, made)}")
-
-    from ucad.networks.wrapped import unwrapped
-
-    return unwrapped(found)
+    return found
 
 
 def _run_script(script: Path) -> dict[str, Any]:
@@ -92,12 +120,33 @@ def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
             f"It holds {', '.join(labels) or 'nothing'}."
         )
     for name, values in labels.items():
-        if values.shape != (n_inputs(inputs),):
+        fits = values.shape == (n_inputs(inputs),)
+        if not fits and not (
+            name == OUTCOME and values.ndim == 2 and len(values) == n_inputs(inputs)
+        ):
             raise InvalidInputError(
                 f"'{name}' in '{path}' must have one entry an input, {n_inputs(inputs)}. "
                 f"Got the shape {values.shape} instead."
             )
     return labels
+
+
+def read_blocks(words: Sequence[str]) -> dict[str, list[str]]:
+    """Which input entries carry which concept, as written concept=entry,entry.
+
+    >>> read_blocks(["A=input[0],input[2,1]"])
+    {'A': ['input[0]', 'input[2,1]']}
+    """
+    found = {}
+    for word in words:
+        concept, equals, entries = word.partition("=")
+        if not concept or not equals or not entries:
+            raise InvalidInputError(
+                "A block must be written concept=entry,entry, as first=input[0],input[1]. "
+                f"Got '{word}' instead."
+            )
+        found[concept] = re.findall(r"[^,\[]+\[[^\]]*\]|[^,]+", entries)
+    return found
 
 
 def read_inputs(path: Path) -> Inputs:
@@ -146,4 +195,5 @@ def told_if_the_model_fails() -> Iterator[None]:
 
 
 def _is_model(value: object) -> bool:
-    return hasattr(value, "parameters") or hasattr(value, "_module")
+    made = not isinstance(value, type)  # a class is called, as a function is
+    return made and (hasattr(value, "parameters") or hasattr(value, "_module"))

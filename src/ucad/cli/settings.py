@@ -36,37 +36,7 @@ _SHAPES: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
-    """Everything a fit depends on besides the data file itself.
-
-    Attributes:
-        factors: how many factors to find, or auto.
-        solver: auto, search, gradient, gradient-paper, bottleneck, switch or rectified.
-        factor_mechanism: auto, linear, mlp or spline.
-        variable_mechanism: auto, linear, mlp or spline.
-        budget: the seconds a fit may take, or none.
-        measurement: none, gaussian, counts or auto.
-        measurement_noise: the standard deviation of a gaussian reading, or none.
-        layers: a file with one line per variable (name,layer), or none.
-        prior: a TOML file of edges that are known, or none.
-        standardise: fit on variables of mean 0 and variance 1.
-        validation_share: the part of the samples held out to choose between models.
-        seed: random seed.
-        device: where to compute.
-        runs: how many fits on parts of the samples tell what comes back.
-        target: the column that names what was clamped.
-        control: the label of observational samples in it.
-        indicators: columns of zeros and ones with the variable each clamps.
-        ignore: columns that are no variables.
-        drop_constant: leave out variables that never change.
-        min_mean: leave out variables whose mean is below this.
-        log_counts: turn counts into log(1 + 10⁴ count / total).
-        context: columns that are no variables and act on them, such as a batch.
-        context_acts_on: auto, mechanisms or readings.
-        intervention: what was done to targets: auto, clamp, shift, soft, unknown, or a column.
-        unmeasured: keep, infer or drop regimes whose target is not among the variables.
-        missing: error, drop or mean: what is done about missing values.
-        gene_sets: a file of gene sets that factors are tested for, or none.
-    """
+    """Everything a fit depends on besides the data file itself: the options of `ucad fit`."""
 
     factors: int | str = "auto"
     solver: str = "auto"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
+from ucad.networks.controls import ControlScore, Verdict
+from ucad.networks.cost import RecordingCost, SteeringCost, recording_cost, steering_cost
+from ucad.networks.decisions import AllLabels, OneLabel, decide_by, decision
+from ucad.networks.features import Feature, covariates_of, features_of, hybrid
 from ucad.networks.interchange import (
     InterchangeScore,
     SwapPairs,
-    decision,
     expected_by_lookup,
     factor_swap,
     interchange_score,
     swap_pairs,
 )
+from ucad.networks.outputs import output_reader, tensor_output
 from ucad.networks.passes import Inputs, forward, undisturbed
 from ucad.networks.placebos import (
     PlaceboScore,
@@ -40,41 +44,59 @@ from ucad.networks.recording import (
 )
 from ucad.networks.sites import Pooling, Site
 from ucad.networks.steering import Steered, Steering, Swapped
-from ucad.networks.steering_table import SteeringSettings, SteeringTable, steering_table
+from ucad.networks.steering_table import (
+    ConceptSteering,
+    SteeringSettings,
+    SteeringTable,
+    steering_table,
+)
 from ucad.networks.subspaces import SubspaceSettings, SubspaceSwap, learn_subspace
 
 __all__ = [
     "Activation",
     "Agreement",
+    "AllLabels",
     "ConceptScore",
+    "ConceptSteering",
     "ConceptTable",
+    "ControlScore",
     "DoseResponse",
+    "Feature",
     "Inputs",
     "InterchangeScore",
+    "OneLabel",
     "PlaceboScore",
     "Pooling",
     "RecordSettings",
     "Recording",
+    "RecordingCost",
     "Site",
     "Steered",
     "Steering",
+    "SteeringCost",
     "SteeringSettings",
     "SteeringTable",
     "SubspaceSettings",
     "SubspaceSwap",
     "SwapPairs",
     "Swapped",
+    "Verdict",
     "agreement",
     "concept_table",
+    "covariates_of",
+    "decide_by",
     "decision",
     "decoded_accuracy",
     "dose_response",
     "expected_by_lookup",
     "factor_swap",
+    "features_of",
     "forward",
+    "hybrid",
     "interchange_score",
     "learn_subspace",
     "load_recording",
+    "output_reader",
     "placebo_score",
     "random_direction_swaps",
     "random_factor_swaps",
@@ -82,9 +104,12 @@ __all__ = [
     "random_live_units",
     "random_rotations",
     "record",
+    "recording_cost",
     "rotated_factor_swaps",
+    "steering_cost",
     "steering_table",
     "swap_pairs",
+    "tensor_output",
     "undisturbed",
     "untrained_like",
 ]

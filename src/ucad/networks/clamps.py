@@ -11,6 +11,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from ucad.errors import InvalidInputError, did_you_mean
+from ucad.networks.passes import Clamped
 from ucad.networks.sites import Site, columns_of
 
 __all__ = ["RowClamps", "check_groups", "clamp_targets", "regime_label"]
@@ -30,14 +31,14 @@ class RowClamps:
     which: Bool[np.ndarray, "rows units"]
     values: np.ndarray
 
-    def __call__(self, i: int, tensor: Tensor) -> Tensor | None:
-        """The tensor of site i with its clamped units, or None if it has none."""
-        site, columns = self.sites[i], columns_of(self.sites)[i]
+    def __call__(self, i: int, values: Tensor) -> Clamped | None:
+        """The values of site i with its clamped units, or None if it has none."""
+        columns = columns_of(self.sites)[i]
         if not self.which[:, columns].any():
             return None
-        which = torch.as_tensor(self.which[:, columns], device=tensor.device)
-        values = torch.as_tensor(self.values[:, columns]).to(tensor)
-        return site.write(tensor, torch.where(which, values, site.read(tensor)), which)
+        which = torch.as_tensor(self.which[:, columns], device=values.device)
+        wanted = torch.as_tensor(self.values[:, columns]).to(values)
+        return Clamped(torch.where(which, wanted, values), which)
 
 
 def clamp_targets(

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from ucad.errors import InvalidInputError, did_you_mean
+from ucad.networks.decisions import Decide, code_of, decision
 from ucad.networks.passes import Inputs, select_inputs
 from ucad.networks.steering import Steering
 
@@ -27,9 +28,6 @@ __all__ = [
     "swap_pairs",
 ]
 
-Decide: TypeAlias = Callable[[Tensor], Tensor]
-"""From the network's output to what it decides, one whole number a row."""
-
 Swap: TypeAlias = Callable[[Inputs, Inputs], Tensor]
 """The network's output on base inputs, with something taken from the source inputs."""
 
@@ -39,17 +37,6 @@ UNKNOWN = -1
 _CANDIDATES_PER_PAIR = 64
 """Random pairs of inputs drawn for each one that is wanted: enough where one in some dozens of them
 differs in what is exchanged."""
-
-
-def decision(output: Tensor) -> Int[Tensor, " rows"]:
-    """Whether the one logit is positive, or which of several is the largest.
-
-    >>> import torch
-    >>> decision(torch.tensor([[0.3], [-1.0]])), decision(torch.tensor([[0.1, 0.9]]))
-    (tensor([1, 0]), tensor([1]))
-    """
-    flat = output.reshape(len(output), -1)
-    return (flat[:, 0] > 0).long() if flat.shape[1] == 1 else flat.argmax(dim=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +90,7 @@ def swap_pairs(
     (25, {1})
 
     Args:
-        outcome: the right decision for every input as it is.
+        outcome: the right decision for every input as it is; rows × labels for a set of labels.
         expected: the right decisions for base inputs that have the sources' value of the variable,
             given the numbers of both; UNKNOWN (−1) for pairs that are not to be drawn.
         bases: which inputs may be steered; all if not given. Leave out those on which the variable
@@ -115,7 +102,7 @@ def swap_pairs(
     Raises:
         InvalidInputError: no swap ever changes the decision, or every swap does.
     """
-    outcome = np.asarray(outcome).astype(np.int64)
+    outcome = code_of(np.asarray(outcome))
     everything = np.arange(len(outcome))
     rng, total = np.random.default_rng(seed), n_pairs * _CANDIDATES_PER_PAIR
     base = rng.choice(everything if bases is None else np.asarray(bases), size=total)
@@ -160,7 +147,7 @@ def expected_by_lookup(
             f"There is no concept '{swapped}'.{did_you_mean(swapped, concepts)}"
         )
     labels = np.stack([np.asarray(values) for values in concepts.values()], axis=1)
-    outcome, column = np.asarray(outcome).astype(np.int64), list(concepts).index(swapped)
+    outcome, column = code_of(np.asarray(outcome)), list(concepts).index(swapped)
     seen: dict[tuple[float, ...], int] = {}
     for row, result in zip(map(tuple, labels.tolist()), outcome.tolist(), strict=True):
         if seen.setdefault(row, result) != result:

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
-from ucad.errors import InvalidInputError, did_you_mean
+from ucad.errors import InvalidInputError
+from ucad.networks.inputs import (
+    Inputs,
+    call_with,
+    input_rows,
+    n_inputs,
+    rows_of,
+    select_inputs,
+    tensors_of,
+)
+from ucad.networks.modules import find_module
+from ucad.networks.places import Rows, pick, put, read, write
 from ucad.networks.sites import Site, variable_names
 
 __all__ = [
+    "Clamped",
     "Edit",
     "Inputs",
     "Pass",
@@ -30,13 +42,21 @@ __all__ = [
     "undisturbed",
 ]
 
-Inputs: TypeAlias = (
-    Tensor | np.ndarray | tuple[Tensor | np.ndarray, ...] | Mapping[str, Tensor | np.ndarray]
-)
-"""What a model is called with: one tensor, several by position, or several by name."""
 
-Edit: TypeAlias = Callable[[int, Tensor], Tensor | None]
-"""Given a site's number and the tensor it lives in: the tensor to go on with, or None."""
+class Clamped(NamedTuple):
+    """New values of a site's units, some of which are set rather than moved.
+
+    Attributes:
+        values: one per row and unit.
+        which: where True, all that is pooled for a unit is set to the value (see `Site`).
+    """
+
+    values: Float[Tensor, "rows units"]
+    which: Bool[Tensor, "rows units"]
+
+
+Edit: TypeAlias = Callable[[int, Tensor], Tensor | Clamped | None]
+"""Given a site's number and its units' values, rows × units: the values to go on with, or None."""
 
 _PROBE_ROWS = 3
 """Inputs of the pass that learns shapes: more than one, so that the axis of samples can be told."""
@@ -59,39 +79,102 @@ def forward(
 ) -> Pass:
     """One pass with forward hooks on the sites' modules, which are gone when it ends.
 
-    What is recorded is copied, so that a later operation in place does not reach it; what an edit
-    gives replaces the module's output, and the original is left alone. Gradients flow unless the
-    caller turns them off.
+    What is recorded is copied, so that a later operation in place does not reach it; where an edit
+    gives new values, a changed copy of the module's output (or input) goes on in its place.
+    Gradients flow unless the caller turns them off.
     """
-    modules = {id(module): module for module in (_module(model, site) for site in sites)}
-    values: dict[int, Tensor] = {}
-    rows = n_inputs(inputs)
+    visit = _Visit(model, sites, edit, n_inputs(inputs), rows_of(inputs))
+    with visit.hooks():
+        output = call_with(model, inputs)
+    values = visit.values
+    silent = [site for i, site in enumerate(sites) if i not in values]
+    if silent:
+        raise _not_called(silent[0], find_module(model, silent[0].module))
+    _check_order(sites, list(values))
+    return Pass(output, torch.cat([values[i] for i in range(len(sites))], dim=1))
 
-    def hook_of(module: nn.Module) -> Callable[[nn.Module, Any, Any], Any]:
-        mine = [(i, site) for i, site in enumerate(sites) if _module(model, site) is module]
+
+class _Visit:
+    """The hooks of one pass, and the values they saw, by the number of the site."""
+
+    def __init__(
+        self, model: nn.Module, sites: Sequence[Site], edit: Edit | None, n_rows: int, rows: Rows
+    ) -> None:
+        self.sites, self.edit, self.n_rows, self.rows = sites, edit, n_rows, rows
+        self.modules = [find_module(model, site.module) for site in sites]
+        self.values: dict[int, Tensor] = {}
+
+    @contextlib.contextmanager
+    def hooks(self) -> Iterator[None]:
+        """Hooks on inputs and outputs, which are gone afterwards."""
+        with contextlib.ExitStack() as stack:
+            for module in {id(module): module for module in self.modules}.values():
+                mine = [i for i, own in enumerate(self.modules) if own is module]
+                before = [i for i in mine if self.sites[i].is_input]
+                after = [i for i in mine if not self.sites[i].is_input]
+                if before:
+                    hook = self._input_hook(before)
+                    stack.callback(module.register_forward_pre_hook(hook, with_kwargs=True).remove)
+                if after:
+                    stack.callback(module.register_forward_hook(self._output_hook(after)).remove)
+            yield
+
+    def _output_hook(self, mine: Sequence[int]) -> Callable[[nn.Module, Any, Any], Any]:
         calls = Counter[str]()
 
         def hook(_module: nn.Module, _arguments: Any, output: Any) -> Any:
             call, calls["so far"] = calls["so far"], calls["so far"] + 1
-            for i, site in mine:
-                if site.call is None and call > 0:
-                    raise _called_twice(site)
-                if call == (site.call or 0):
-                    output, values[i] = _visit(i, site, output, edit, rows)
+            for i in mine:
+                if _is_meant(self.sites[i], call):
+                    output = self._visited(i, output)
             return output
 
         return hook
 
-    with contextlib.ExitStack() as hooks:
-        for module in modules.values():
-            handle = module.register_forward_hook(hook_of(module))
-            hooks.callback(handle.remove)
-        output = _call(model, inputs)
-    silent = [site for i, site in enumerate(sites) if i not in values]
-    if silent:
-        raise _not_called(silent[0])
-    _check_order(sites, list(values))
-    return Pass(output, torch.cat([values[i] for i in range(len(sites))], dim=1))
+    def _input_hook(self, mine: Sequence[int]) -> Callable[..., Any]:
+        calls = Counter[str]()
+
+        def hook(_module: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            call, calls["so far"] = calls["so far"], calls["so far"] + 1
+            for i in mine:
+                if not _is_meant(self.sites[i], call):
+                    continue
+                if isinstance(self.sites[i].output, str):
+                    named = self._visited(i, named)
+                elif self.sites[i].output is None and positional:
+                    positional = (self._visited(i, positional[0]), *positional[1:])
+                elif positional:
+                    positional = self._visited(i, positional)
+                else:
+                    named = self._visited(i, named)
+            return positional, named
+
+        return hook
+
+    def _visited(self, i: int, value: Any) -> Any:
+        """What goes on instead of a module's output or input, whose units are noted."""
+        site = self.sites[i]
+        tensor = pick(site, value)
+        _check_axes(site, self.modules[i], tensor)
+        if len(tensor) != self.n_rows:
+            raise InvalidInputError(
+                f"The output of module '{site.module}' must have the inputs on its first axis, "
+                f"{self.n_rows} here. Got the shape {tuple(tensor.shape)} instead."
+            )
+        values = read(site, tensor, self.rows).clone()
+        new = None if self.edit is None else self.edit(i, values)
+        if new is not None:
+            new, which = new if isinstance(new, Clamped) else (new, None)
+            tensor = write(site, tensor, new, self.rows, which)
+            value, values = put(site, value, tensor), read(site, tensor, self.rows).clone()
+        self.values[i] = values
+        return value
+
+
+def _is_meant(site: Site, call: int) -> bool:
+    if site.call is None and call > 0:
+        raise _called_twice(site)
+    return call == (site.call or 0)
 
 
 @contextlib.contextmanager
@@ -126,80 +209,18 @@ def resolve_sites(model: nn.Module, inputs: Inputs, sites: Sequence[Site]) -> tu
     return tuple(resolved)
 
 
-def n_inputs(inputs: Inputs) -> int:
-    """How many inputs there are: the length of the first axis, the same for all tensors."""
-    lengths = {len(tensor) for tensor in tensors_of(inputs)}
-    if len(lengths) != 1:
+def _check_axes(site: Site, module: nn.Module, tensor: Tensor) -> None:
+    """Refuses to take the channels of a convolution over time for tokens."""
+    pooled = site.pooling is not None and site.pooling.over_tokens(tensor.ndim)
+    if pooled and isinstance(module, _CHANNELS_SECOND):
         raise InvalidInputError(
-            f"All inputs must have the same number of rows. Got {sorted(lengths)} instead."
+            f"The module '{site.module}' gives (rows, channels, length), {tuple(tensor.shape)}, "
+            f"and ':{site.pooling}' goes over the second axis of three, as over tokens. "
+            f"Write ':channel-{site.pooling}' to pool every channel over its length."
         )
-    return lengths.pop()
 
 
-def input_rows(model: nn.Module, inputs: Inputs, rows: Any) -> Inputs:
-    """The chosen rows of all input tensors, on the model's device and in its precision."""
-    own = next(chain(model.parameters(), model.buffers(), [torch.zeros(0)]))
-
-    def take(tensor: Tensor) -> Tensor:
-        both = tensor.is_floating_point() and own.is_floating_point()
-        return tensor.to(own.device, own.dtype if both else tensor.dtype)
-
-    return _each(take, select_inputs(inputs, rows))
-
-
-def select_inputs(inputs: Inputs, rows: Any) -> Inputs:
-    """The inputs of the given numbers, as tensors."""
-    index = np.asarray(rows)
-
-    def take(values: Tensor | np.ndarray) -> Tensor:
-        if isinstance(values, np.ndarray):
-            return torch.from_numpy(values[index])
-        return values[torch.from_numpy(index).to(values.device)]
-
-    return _each(take, inputs)
-
-
-def _visit(i: int, site: Site, output: Any, edit: Edit | None, rows: int) -> tuple[Any, Tensor]:
-    tensor = site.pick(output)
-    if len(tensor) != rows:
-        raise InvalidInputError(
-            f"The output of module '{site.module}' must have the inputs on its first axis, {rows} "
-            f"here. Got the shape {tuple(tensor.shape)} instead."
-        )
-    edited = None if edit is None else edit(i, tensor)
-    if edited is not None:
-        output, tensor = site.put(output, edited), edited
-    return output, site.read(tensor).clone()
-
-
-def _each(change: Callable[[Any], Tensor], inputs: Inputs) -> Inputs:
-    if isinstance(inputs, Mapping):
-        return {name: change(value) for name, value in inputs.items()}
-    return tuple(map(change, inputs)) if isinstance(inputs, tuple) else change(inputs)
-
-
-def _call(model: nn.Module, inputs: Inputs) -> Any:
-    if isinstance(inputs, Mapping):
-        return model(**inputs)
-    return model(*inputs) if isinstance(inputs, tuple) else model(inputs)
-
-
-def tensors_of(inputs: Inputs) -> list[Tensor | np.ndarray]:
-    """All input tensors, in their order."""
-    if isinstance(inputs, Mapping):
-        return list(inputs.values())
-    return list(inputs) if isinstance(inputs, tuple) else [inputs]
-
-
-def _module(model: nn.Module, site: Site) -> nn.Module:
-    try:
-        return model.get_submodule(site.module)
-    except AttributeError:
-        names = [name for name, _ in model.named_modules(remove_duplicate=False) if name]
-        raise InvalidInputError(
-            f"The model has no module '{site.module}'.{did_you_mean(site.module, names)} "
-            f"Its modules are {', '.join(names[:12])}{', …' * (len(names) > 12)}."
-        ) from None
+_CHANNELS_SECOND = (nn.Conv1d, nn.BatchNorm1d, nn.MaxPool1d, nn.AvgPool1d, nn.ConvTranspose1d)
 
 
 def _called_twice(site: Site) -> InvalidInputError:
@@ -209,7 +230,13 @@ def _called_twice(site: Site) -> InvalidInputError:
     )
 
 
-def _not_called(site: Site) -> InvalidInputError:
+def _not_called(site: Site, module: nn.Module) -> InvalidInputError:
+    if isinstance(module, NonDynamicallyQuantizableLinear):
+        return InvalidInputError(
+            f"The forward pass does not call the module '{site.module}': nn.MultiheadAttention "
+            "computes all heads in one step. Name the attention module itself, '/0', or a model "
+            "whose heads go through a projection of their own."
+        )
     times = "" if site.call is None else f" often enough for call {site.call}"
     return InvalidInputError(
         f"The forward pass does not call the module '{site.module}'{times}. "

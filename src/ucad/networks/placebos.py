@@ -15,7 +15,8 @@ from ucad._types import FactorSamples, VariableSamples
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError
 from ucad.metrics.chance import rotate
-from ucad.networks.interchange import Decide, Swap, SwapPairs, decision, interchange_score
+from ucad.networks.decisions import Decide, decision
+from ucad.networks.interchange import Swap, SwapPairs, interchange_score
 from ucad.networks.passes import Inputs, n_inputs, select_inputs
 from ucad.networks.sites import columns_of
 from ucad.networks.steering import Steering

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ucad.networks.interchange import Decide, decision
+from ucad.networks.decisions import Decide, decision
 from ucad.networks.passes import Inputs
 from ucad.networks.steering import Steering, Swapped
 from ucad.scm import hard

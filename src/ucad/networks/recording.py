@@ -18,6 +18,7 @@ from ucad.data import InterventionalData
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
 from ucad.networks.clamps import RowClamps, check_groups, clamp_targets, regime_label
+from ucad.networks.inputs import check_inputs
 from ucad.networks.passes import (
     Edit,
     Inputs,
@@ -33,6 +34,15 @@ from ucad.networks.storage import Shelf, digest_of, finished, keep_recording, op
 from ucad.networks.wrapped import unwrapped
 
 __all__ = ["Activation", "RecordSettings", "Recording", "load_recording", "record"]
+
+
+MIN_PER_CLAMP, MAX_PER_CLAMP = 4, 500
+"""Inputs for each clamp, if the user does not say how many: a mean needs a few, and 500 is what the
+paper takes."""
+
+CLAMPED_PER_OBSERVED = 4
+"""Clamped samples for each one without a clamp, in all, if the user does not say how many: the cost
+of a recording is then a fixed multiple of that of running the network on the inputs once."""
 
 
 class Activation(StrEnum):
@@ -58,7 +68,9 @@ class RecordSettings:
     Attributes:
         observational: how many inputs are recorded without a clamp, drawn without repetition; all,
             in their order, if not given.
-        per_clamp: how many inputs each clamp is recorded on.
+        per_clamp: how many inputs each clamp is recorded on. If not given, it follows the width:
+            all clamps together have up to four times as many samples as are recorded without one,
+            each at least 4 and at most 500 (the paper's number).
         each_unit: whether every unit is clamped by itself, as in the paper.
         groups: further clamps, of several units at once, by the names of the variables.
         batch_size: rows in one forward pass, also the portion that goes to disk at once.
@@ -66,7 +78,7 @@ class RecordSettings:
     """
 
     observational: int | None = None
-    per_clamp: int = 500
+    per_clamp: int | None = None
     each_unit: bool = True
     groups: tuple[tuple[str, ...], ...] = ()
     batch_size: int = 4096
@@ -87,13 +99,24 @@ class RecordSettings:
                 f"Got {self.precision!r} instead."
             )
 
+    def per_clamp_for(self, n_observed: int, n_clamps: int) -> int:
+        """How many inputs each of the clamps is recorded on.
+
+        >>> [RecordSettings().per_clamp_for(20_000, n) for n in (8, 96, 1152)]
+        [500, 500, 69]
+        """
+        if self.per_clamp is not None:
+            return self.per_clamp
+        shared = CLAMPED_PER_OBSERVED * n_observed // max(n_clamps, 1)
+        return max(MIN_PER_CLAMP, min(MAX_PER_CLAMP, shared))
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
     """What a network did, as data, and what is needed to go back into it.
 
     Attributes:
-        data: one variable a live unit, with layers in the order of the sites.
+        data: one variable per live unit, with layers in the order of the sites.
         sites: with the units that `data` holds, in the same order.
         input_of: which input each sample of `data` was recorded on.
         dead: the units that never changed without a clamp. They carry no information, are not
@@ -146,7 +169,7 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
     >>> model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2), nn.Tanh())
     >>> recording = record(model, torch.randn(100, 4), ["1", "3"])
     >>> recording.data
-    InterventionalData(2600 samples × 5 variables, 6 regimes, 2 layers)
+    InterventionalData(500 samples × 5 variables, 6 regimes, 2 layers)
 
     Args:
         model: a module, or one that nnsight wraps.
@@ -159,7 +182,7 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
         progress: called after every portion.
     """
     settings = RecordSettings() if settings is None else settings
-    model = unwrapped(model)
+    model, inputs = unwrapped(model), check_inputs(inputs)
     chosen = resolve_sites(model, inputs, [_site(site) for site in sites])
     check_groups(settings.groups, variable_names(chosen))
     shelf = Shelf.of(directory, lambda: _identity(model, inputs, chosen, settings, seed))
@@ -259,8 +282,9 @@ def _observe(
 
 def _clamp(job: _Job, sites: tuple[Site, ...], seen: _Observed, seed: int) -> Recording:
     """Records the clamps, and puts them together with what was observed."""
-    names, per_clamp = variable_names(sites), job.settings.per_clamp
+    names = variable_names(sites)
     targets = clamp_targets(names, each_unit=job.settings.each_unit, groups=job.settings.groups)
+    per_clamp = job.settings.per_clamp_for(len(seen.rows), len(targets) - 1)
     regime = np.concatenate(
         [np.zeros(len(seen.rows), dtype=np.int64), np.repeat(np.arange(1, len(targets)), per_clamp)]
     )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
-from typing import Any
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float
-from torch import Tensor
 
 from ucad._types import LayerOf
 from ucad.errors import InvalidInputError
@@ -22,50 +17,84 @@ __all__ = ["Pooling", "Site", "columns_of", "layers_of", "sites_of_names", "vari
 
 
 class Pooling(StrEnum):
-    """How a channel's map becomes one number."""
+    """How a map, or a sequence of tokens, becomes one number per unit.
+
+    `mean` and `max` go over the tokens of an output of shape (rows, tokens, features), without
+    those that the attention mask leaves out, and over the map of one of shape (rows, channels,
+    height, width). `channel-mean` and `channel-max` go over all axes after the second, whatever
+    their number: for (rows, channels, length).
+    """
 
     MEAN = "mean"
     MAX = "max"
+    CHANNEL_MEAN = "channel-mean"
+    CHANNEL_MAX = "channel-max"
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it takes the mean, not the largest value."""
+        return self in (Pooling.MEAN, Pooling.CHANNEL_MEAN)
+
+    def over_tokens(self, n_axes: int) -> bool:
+        """Whether it goes over the second axis and leaves the last, given the number of axes."""
+        return n_axes == 3 and self in (Pooling.MEAN, Pooling.MAX)
 
 
 @dataclass(frozen=True)
 class Site:
-    """The units of one module's output that are read, and that may be replaced.
+    """The units of one module's output or input that are read, and that may be replaced.
 
     An output of shape (rows, units) needs nothing but the module's name, (rows, tokens, features)
-    a token position, and (rows, channels, …) a pooling.
+    a token position or a pooling over tokens, and (rows, channels, …) a pooling.
 
-    *Pooled channels.* The variable is the pooled value of the channel's map. To clamp it, the whole
-    map is set to the value, so that nothing else of the channel gets through and its pooled value
-    is the one asked for. To move it, as steering does, the value's change is added to every place
-    of the map: the pooled value is again the one asked for, and moving it nowhere changes nothing.
+    *Pooled units.* The variable is the pooled value. To clamp it, all that is pooled is set to the
+    value, so that nothing else of the unit gets through and its pooled value is the one asked for.
+    To move it, as steering does, the value's change is added everywhere: the pooled value is again
+    the one asked for, and moving it nowhere changes nothing.
+
+    *Names.* The module is looked for by its whole name, then as the only one whose name ends with
+    it: `encoder.layer.1` is found as `model.encoder.layer.1` when a head has been put around the
+    encoder, and the other way round.
 
     >>> Site("blocks.0.mlp", position=-1).name
     'blocks.0.mlp@-1'
-    >>> Site.parse("conv2:mean")
-    Site(module='conv2', position=None, pooling=<Pooling.MEAN: 'mean'>, units=None, output=None, \
-call=None)
+    >>> Site.parse("conv2:mean").pooling
+    <Pooling.MEAN: 'mean'>
+    >>> Site.parse("attention.dense~in@last%2of4").head
+    (2, 4)
 
     Attributes:
         module: the module's name in `model.named_modules()`; "" is the model itself.
-        position: the token, for outputs of shape (rows, tokens, features); may be negative.
-        pooling: over all axes after the second, for outputs of shape (rows, channels, …).
+        position: the token, for shapes (rows, tokens, features): a number, which may be negative;
+            `last`, the last one that the attention mask keeps; or the name of an array of the
+            inputs, `@name`, which has one position per row and is not given to the model.
+        pooling: see `Pooling`.
         units: the units to take; all if not given.
-        output: which element, for modules that return a tuple, a list or a mapping.
+        output: which element, for modules that give (or take) several: a number or a name.
         call: which call (0 is the first), for modules that are called several times in one pass.
+        is_input: whether it is the module's input instead of its output.
+        head: (h, of how many): the part of the features that belongs to an attention head, as at
+            the input of the projection that follows the heads.
     """
 
     module: str
-    position: int | None = None
+    position: int | str | None = None
     pooling: Pooling | None = None
     units: tuple[int, ...] | None = None
     output: int | str | None = None
     call: int | None = None
+    is_input: bool = False
+    head: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.position is not None and self.pooling is not None:
             raise InvalidInputError(
                 f"The site '{self.module}' must have a token position or a pooling, not both."
+            )
+        if self.head is not None and not 0 <= self.head[0] < self.head[1]:
+            raise InvalidInputError(
+                f"The 'head' of site '{self.module}' must be one of {self.head[1]}, counted from "
+                f"0. Got {self.head[0]} instead."
             )
         if self.units is not None:
             units = tuple(int(unit) for unit in self.units)
@@ -78,8 +107,19 @@ call=None)
 
     @property
     def name(self) -> str:
-        """The site without its units: module, then #call, /output, @position, :pooling."""
-        parts = (("#", self.call), ("/", self.output), ("@", self.position), (":", self.pooling))
+        """The site without its units: module, then ~in, #call, /output, @position, :pooling, %head.
+
+        >>> Site("dense", is_input=True, head=(1, 4)).name
+        'dense~in%1of4'
+        """
+        parts = (
+            ("~", "in" if self.is_input else None),
+            ("#", self.call),
+            ("/", self.output),
+            ("@", self.position),
+            (":", self.pooling),
+            ("%", None if self.head is None else f"{self.head[0]}of{self.head[1]}"),
+        )
         return self.module + "".join(f"{mark}{value}" for mark, value in parts if value is not None)
 
     @classmethod
@@ -88,17 +128,21 @@ call=None)
         found = _SITE.fullmatch(text)
         if found is None:
             raise InvalidInputError(
-                "A site must be written as a module's name, then #call, /output, @position and "
-                f":mean or :max where they are needed, then [units]. Got '{text}' instead."
+                "A site must be written as a module's name, then ~in, #call, /output, @position, "
+                ":mean or :max, %headOFheads (as %0of4) where they are needed, then [units]. "
+                f"Got '{text}' instead."
             )
-        call, output, position, pooling, units = found.group(2, 3, 4, 5, 6)
+        part = found.groupdict()
+        heads = part["head"]
         return cls(
-            found.group(1),
-            position=None if position is None else int(position),
-            pooling=None if pooling is None else Pooling(pooling),
-            units=None if units is None else tuple(int(unit) for unit in units.split(",")),
-            output=int(output) if output is not None and output.isdigit() else output,
-            call=None if call is None else int(call),
+            part["module"],
+            position=_whole_or_name(part["position"]),
+            pooling=None if part["pooling"] is None else Pooling(part["pooling"]),
+            units=None if part["units"] is None else tuple(map(int, part["units"].split(","))),
+            output=_whole_or_name(part["output"]),
+            call=None if part["call"] is None else int(part["call"]),
+            is_input=part["input"] is not None,
+            head=None if heads is None else (int(heads.split("of")[0]), int(heads.split("of")[1])),
         )
 
     def __str__(self) -> str:
@@ -106,125 +150,22 @@ call=None)
         units = "" if self.units is None else f"[{','.join(map(str, self.units))}]"
         return self.name + units
 
-    def pick(self, output: Any) -> Tensor:
-        """The tensor of a module's output that the site lives in, or a refusal that names it."""
-        if isinstance(output, tuple | list | Mapping) or self.output is not None:
-            output = self._element(output)
-        if not isinstance(output, Tensor) or not output.is_floating_point():
-            kind = f"{output.dtype}" if isinstance(output, Tensor) else type(output).__name__
-            raise InvalidInputError(
-                f"The module '{self.module}' must give a tensor of floating-point numbers. "
-                f"Got {kind} instead."
-            )
-        self._check_shape(output)
-        return output
-
-    def put(self, output: Any, tensor: Tensor) -> Any:
-        """The module's output with the site's tensor replaced, as a new object."""
-        if self.output is None:
-            return tensor
-        if isinstance(output, tuple | list):
-            parts = list(output)
-            parts[int(self.output)] = tensor
-            return type(output)(*parts) if hasattr(output, "_fields") else type(output)(parts)
-        changed = copy.copy(output)
-        changed[self.output] = tensor
-        return changed
-
-    def read(self, tensor: Tensor) -> Float[Tensor, "rows units"]:
-        """The values of the units, rows × units."""
-        if self.pooling is Pooling.MEAN:
-            values = tensor.flatten(start_dim=2).mean(dim=2)
-        elif self.pooling is Pooling.MAX:
-            values = tensor.flatten(start_dim=2).amax(dim=2)
-        else:
-            values = self._places(tensor)
-        return values if self.units is None else values[:, list(self.units)]
-
-    def write(
-        self,
-        tensor: Tensor,
-        values: Float[Tensor, "rows units"],
-        clamped: Bool[Tensor, "rows units"] | None = None,
-    ) -> Tensor:
-        """A copy of the tensor in which the units have the given values.
-
-        Args:
-            tensor: what the module gave.
-            values: one a row and unit.
-            clamped: where True, a pooled channel's whole map is set; elsewhere it is moved.
-        """
-        units = slice(None) if self.units is None else list(self.units)
-        changed, values = tensor.clone(), values.to(tensor)
-        if self.pooling is None:
-            self._places(changed)[:, units] = values
-            return changed
-        maps = changed[:, units]
-        to_map = (..., *(None,) * (tensor.ndim - 2))
-        moved = maps + (values - self.read(tensor))[to_map]
-        if clamped is not None:
-            moved = torch.where(clamped[to_map], values[to_map], moved)
-        changed[:, units] = moved
-        return changed
-
-    def _places(self, tensor: Tensor) -> Float[Tensor, "rows units"]:
-        if tensor.ndim == 1:
-            return tensor[:, None]
-        return tensor if self.position is None else tensor[:, self.position]
-
-    def _element(self, output: Any) -> Any:
-        whole: Any = output
-        if not isinstance(output, tuple | list | Mapping):
-            raise InvalidInputError(
-                f"The module '{self.module}' must give a tuple, a list or a mapping for "
-                f"output={self.output!r}. Got {type(output).__name__} instead."
-            )
-        keys = list(output) if isinstance(output, Mapping) else list(range(len(output)))
-        if self.output is None:
-            raise InvalidInputError(
-                f"The module '{self.module}' gives a {type(output).__name__} of {len(output)}: say "
-                f"which element is meant, e.g. Site('{self.module}', output={keys[0]!r})."
-            )
-        if self.output not in keys:
-            raise InvalidInputError(
-                f"The module '{self.module}' has no output {self.output!r}; it gives {keys}."
-            )
-        return whole[self.output]
-
-    def _check_shape(self, tensor: Tensor) -> None:
-        shape = tuple(tensor.shape)
-        if self.pooling is not None:
-            wanted, fits = "(rows, channels, …) for pooling", tensor.ndim >= 3
-        elif self.position is not None:
-            wanted = f"(rows, tokens, features) with a token {self.position}"
-            fits = tensor.ndim == 3 and -shape[1] <= self.position < shape[1]
-        else:
-            wanted, fits = "(rows, units), or the site a 'position' or a 'pooling'", tensor.ndim < 3
-        if not fits or tensor.ndim == 0:
-            raise InvalidInputError(
-                f"The output of module '{self.module}' must have the shape {wanted}. "
-                f"Got {shape} instead."
-            )
-        width = self._width(tensor)
-        if self.units is not None and max(self.units, default=0) >= width:
-            raise InvalidInputError(
-                f"The 'units' of site '{self.name}' must be below {width}. "
-                f"Got {max(self.units)} instead."
-            )
-
-    def _width(self, tensor: Tensor) -> int:
-        if tensor.ndim == 1:
-            return 1
-        return int(tensor.shape[1 if self.position is None else 2])
-
 
 _SITE = re.compile(
-    r"([^#/@:\[\]]*)(?:#(\d+))?(?:/(\w+))?(?:@(-?\d+))?(?::(mean|max))?(?:\[(\d+(?:,\d+)*)\])?"
+    r"(?P<module>[^#/@:~%\[\]]*)(?P<input>~in)?(?:#(?P<call>\d+))?(?:/(?P<output>\w+))?"
+    r"(?:@(?P<position>-?\d+|[A-Za-z_]\w*))?(?::(?P<pooling>(?:channel-)?(?:mean|max)))?"
+    r"(?:%(?P<head>\d+of\d+))?(?:\[(?P<units>\d+(?:,\d+)*)\])?"
 )
 
 
+def _whole_or_name(text: str | None) -> int | str | None:
+    if text is None:
+        return None
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
 def variable_names(sites: Sequence[Site]) -> tuple[str, ...]:
-    """One name a unit, `site[unit]`; the sites' units must be known.
+    """One name per unit, `site[unit]`; the sites' units must be known.
 
     >>> variable_names([Site("layers.1", units=(0, 7))])
     ('layers.1[0]', 'layers.1[7]')
@@ -266,10 +207,13 @@ def columns_of(sites: Sequence[Site]) -> list[slice]:
 
 
 def layers_of(sites: Sequence[Site]) -> LayerOf:
-    """The layer of every unit: sites count up, those of one module's same call share a layer."""
+    """The layer of every unit: sites count up, those of one module's same call share a layer.
+
+    A module's input and its output are two layers.
+    """
     layers: list[int] = []
     number = -1
-    for _, together in groupby(sites, key=lambda site: (site.module, site.call)):
+    for _, together in groupby(sites, key=lambda site: (site.module, site.is_input, site.call)):
         number += 1
         layers += [number for site in together for _ in site.units or ()]
     return np.array(layers, dtype=np.int64)

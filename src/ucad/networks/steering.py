@@ -13,13 +13,15 @@ from torch import Tensor, nn
 
 from ucad.data import Scaling
 from ucad.errors import InvalidInputError
+from ucad.networks.features import covariates_of
+from ucad.networks.outputs import ReadOutput, output_reader, tensor_output
 from ucad.networks.passes import Inputs, forward, input_rows, n_inputs, undisturbed
 from ucad.networks.recording import Activation
 from ucad.networks.sites import Site, columns_of, layers_of, sites_of_names, variable_names
 from ucad.networks.wrapped import unwrapped
 from ucad.scm import FactorSCM
 
-__all__ = ["Steered", "Steering", "Swapped", "tensor_output"]
+__all__ = ["Steered", "Steering", "Swapped"]
 
 
 class Steered(NamedTuple):
@@ -44,16 +46,6 @@ class Swapped(NamedTuple):
     source: Steered
 
 
-def tensor_output(output: Any) -> Tensor:
-    """The model's output itself, which must be a tensor."""
-    if not isinstance(output, Tensor):
-        raise InvalidInputError(
-            "The model must give a tensor, or 'read_output' must say how to get one. "
-            f"Got {type(output).__name__} instead."
-        )
-    return output
-
-
 Wanted = Callable[[Tensor], Tensor]
 """From the factors as they are now to the factors as they should be."""
 
@@ -69,7 +61,10 @@ class Steering:
     h and F_X(z) are those of the input left alone, so h − F_X(z) plays the context: this is the
     counterfactual of ℋ carried out in ℒ, and setting a factor to its own value changes nothing.
     The rest of the network then runs by itself. Where K has factors in several gaps, the later
-    ones see the units as the earlier patches left them.
+    ones see the units as the earlier patches left them. Only children are patched, never the units
+    that a factor is read from: what those do elsewhere, as a recurrent state does to its own
+    read-out, stays as it is. If the SCM has a context, such as the next inputs of a recurrent
+    network, it is F_X(z, w), with w read off the inputs that are steered.
 
     Attributes:
         model: the network; it is left as it was.
@@ -79,8 +74,11 @@ class Steering:
         sites: where the variables are; read off their names if not given.
         activations: act, per site; ReLU where the smallest unit of the inputs at hand is exactly 0
             if not given.
-        read_output: from what the model gives to the tensor that counts.
+        read_output: from what the model gives to the tensor that counts: a function, or what
+            `output_reader` takes, such as "logits" or "logits@-1".
         batch_size: rows in one forward pass.
+        replaces: whether children become act(F_X(z′)), without what the factors do not explain;
+            at least as good wherever decoding keeps the network's decisions.
     """
 
     model: nn.Module
@@ -88,11 +86,13 @@ class Steering:
     scaling: Scaling | None = None
     sites: tuple[Site, ...] = ()
     activations: tuple[Activation, ...] | None = None
-    read_output: Callable[[Any], Tensor] = tensor_output
+    read_output: ReadOutput = tensor_output
     batch_size: int = 8192
+    replaces: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", unwrapped(self.model))
+        object.__setattr__(self, "read_output", output_reader(self.read_output))
         names = self.scm.graph.variable_names
         sites = tuple(self.sites) or sites_of_names(names)
         object.__setattr__(self, "sites", sites)
@@ -180,10 +180,16 @@ class Steering:
         before = self.run(inputs)
         acts = self._acts(before.x)
 
-        def edit_of(rows: slice) -> _Patch:
-            return _Patch(self, acts, before.x[rows], None, chosen, lambda z: z)
+        def edit_of(rows: slice, part: Inputs) -> _Patch:
+            w = self.covariates(part)
+            return _Patch(self, acts, before.x[rows], None, chosen, lambda z: z, w)
 
         return self._edited(inputs, edit_of)
+
+    def covariates(self, inputs: Inputs) -> np.ndarray | None:
+        """The context w of inputs, if the SCM has one."""
+        effect = self.scm.context
+        return None if effect is None else covariates_of(inputs, effect.names)
 
     def standard(self, x: Tensor, columns: slice = slice(None)) -> Tensor:
         """The network's values of units in the units of the SCM."""
@@ -203,20 +209,22 @@ class Steering:
         children = np.asarray(self.scm.graph.R[:, columns].any(axis=1))
         acts = self._acts(before.x)
 
-        def edit_of(rows: slice) -> _Patch:
-            clean = before.x[rows]
-            expected = self.scm.expected_variables(before.z[rows])
-            return _Patch(self, acts, clean, expected, children, lambda z: wanted(rows, z))
+        def edit_of(rows: slice, part: Inputs) -> _Patch:
+            clean, w = before.x[rows], self.covariates(part)
+            expected = None
+            if not self.replaces:
+                expected = self.scm.expected_variables(before.z[rows], w)
+            return _Patch(self, acts, clean, expected, children, lambda z: wanted(rows, z), w)
 
         return self._edited(inputs, edit_of)
 
-    def _edited(self, inputs: Inputs, edit_of: Callable[[slice], _Patch]) -> Steered:
+    def _edited(self, inputs: Inputs, edit_of: Callable[[slice, Inputs], _Patch]) -> Steered:
         done, at = [], 0
         with undisturbed(self.model), torch.no_grad():
             for part in self._parts(inputs):
                 rows = slice(at, at + n_inputs(part))
                 at = rows.stop
-                passed = forward(self.model, part, self.sites, edit_of(rows))
+                passed = forward(self.model, part, self.sites, edit_of(rows, part))
                 done.append(self._steered(passed.output, passed.units))
         return _joined(done)
 
@@ -226,7 +234,7 @@ class Steering:
 
     def _steered(self, output: Any, units: Tensor) -> Steered:
         z = self.scm.state_map(self.standard(units))
-        return Steered(self.read_output(output).detach(), units, z)
+        return Steered(output_reader(self.read_output)(output).detach(), units, z)
 
     def _parts(self, inputs: Inputs) -> Iterator[Inputs]:
         total = n_inputs(inputs)
@@ -268,6 +276,7 @@ class _Patch:
         expected: F_X(z) of those, or None to keep nothing of them.
         chosen: the units to patch.
         wanted: from the factors as they are in this pass to those that should be.
+        covariates: the context of the inputs, if the SCM has one.
     """
 
     steering: Steering
@@ -276,26 +285,27 @@ class _Patch:
     expected: Float[Tensor, "rows units"] | None
     chosen: Bool[np.ndarray, " units"]
     wanted: Wanted
+    covariates: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_now", self.steering.standard(self.clean).clone())
 
-    def __call__(self, i: int, tensor: Tensor) -> Tensor | None:
-        site, columns = self.steering.sites[i], columns_of(self.steering.sites)[i]
+    def __call__(self, i: int, values: Tensor) -> Tensor | None:
+        columns = columns_of(self.steering.sites)[i]
         now: Tensor = self.__dict__["_now"]
-        values = site.read(tensor)
         now[:, columns] = self.steering.standard(values, columns)
         if not self.chosen[columns].any():
             return None
-        mine = torch.from_numpy(self.chosen[columns]).to(tensor.device)
+        mine = torch.from_numpy(self.chosen[columns]).to(values.device)
         patched = torch.where(mine, self._patched(now, i, columns).to(values), values)
         now[:, columns] = self.steering.standard(patched, columns)
-        return site.write(tensor, patched)
+        return patched
 
     def _patched(self, now: Tensor, i: int, columns: slice) -> Tensor:
         scm, scaling = self.steering.scm, self.steering.scaling
+        z = self.wanted(scm.state_map(now))
         targets = torch.arange(columns.start, columns.stop, device=now.device)
-        made = scm.variable_mechanism(self.wanted(scm.state_map(now)), targets)
+        made = scm.expected_variables(z, self.covariates, targets)
         mean, scale = torch.zeros_like(made[0]), torch.ones_like(made[0])
         if scaling is not None:
             mean, scale = (torch.tensor(part[columns]).to(made) for part in scaling)

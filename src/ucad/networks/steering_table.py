@@ -1,59 +1,62 @@
-"""`steering_table`: every factor's interchange scores for every concept, beside the placebos."""
+"""`steering_table`: how well factors steer every concept, beside all controls, on unseen pairs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
-from ucad.errors import InvalidInputError
-from ucad.networks.interchange import (
-    Decide,
-    InterchangeScore,
-    SwapPairs,
-    decision,
-    factor_swap,
-    interchange_score,
-)
-from ucad.networks.passes import Inputs
-from ucad.networks.placebos import (
-    PlaceboScore,
-    factors_of_the_same_gap,
-    placebo_score,
-    random_direction_swaps,
-    random_factor_swaps,
-    rotated_factor_swaps,
-    untrained_like,
-)
-from ucad.networks.sites import columns_of
+import numpy as np
+
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.networks.controls.bench import Bench, Gap
+from ucad.networks.controls.lines import Block, Found, blocks_of, control_lines
+from ucad.networks.controls.prepared import PreparedGap
+from ucad.networks.controls.scores import ControlScore, Role, Score, Verdict, scored
+from ucad.networks.decisions import Decide, decision
+from ucad.networks.features import Feature, features_of
+from ucad.networks.inputs import Inputs, n_inputs, select_inputs
+from ucad.networks.interchange import SwapPairs
 from ucad.networks.steering import Steering
-from ucad.networks.subspaces import SubspaceSettings, learn_subspace
+from ucad.networks.subspaces import SubspaceSettings
 
 __all__ = ["ConceptSteering", "SteeringSettings", "SteeringTable", "steering_table"]
 
 
+MAX_SEEN = 5000
+"""Inputs that are looked at to tell their features."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SteeringSettings:
-    """How much goes into placebos and ceiling.
+    """How much goes into the controls.
 
     Attributes:
-        n_draws: of every kind of placebo; untrained networks are made a third as often.
-        ceiling_directions: dimension of the supervised subspace; 0 leaves the ceiling out.
+        n_draws: random factors, and wrong blocks of inputs; untrained networks are made a third as
+            often.
+        ceiling_directions: dimension of the supervised subspace; 0 leaves it out.
+        n_starts: of the supervised descent, which ends in local optima.
         subspace: how that is learned.
-        seed: of the placebos and of the ceiling's halves.
+        two_valued: whether factors cut in two are compared, too.
+        max_fitted: inputs that decoders and methods of the controls learn from.
+        seed: random seed of the controls and of the halves of the pairs.
     """
 
     n_draws: int = 10
     ceiling_directions: int = 1
+    n_starts: int = 2
     subspace: SubspaceSettings = field(default_factory=SubspaceSettings)
+    two_valued: bool = True
+    max_fitted: int = 5000
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.n_draws < 1:
-            raise InvalidInputError(
-                "The 'n_draws' setting of SteeringSettings must be at least 1. "
-                f"Got {self.n_draws} instead."
-            )
+        for name in ("n_draws", "n_starts", "max_fitted"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(
+                    f"The '{name}' setting of SteeringSettings must be at least 1. "
+                    f"Got {getattr(self, name)} instead."
+                )
 
 
 @dataclass(frozen=True)
@@ -62,34 +65,82 @@ class ConceptSteering:
 
     Attributes:
         concept: its name.
-        by_factor: the interchange score of every factor.
-        placebos: scores of random directions of the children of the best factor, random factors
-            of the same size, random rotations of the factors of its gap, and the same factor in
-            untrained networks.
-        ceiling: the supervised subspace at the best factor's children, on held-out pairs.
+        best: the factor, or the block of factors of one gap (Z2+Z3), that is best on one half of
+            the pairs. All factors of a gap together are not chosen, unless there is one.
+        by_factor: the scores of every factor and block on the other half.
+        controls: what else was tried, on that half.
     """
 
     concept: str
-    by_factor: Mapping[str, InterchangeScore]
-    placebos: Mapping[str, PlaceboScore]
-    ceiling: InterchangeScore | None
+    best: str
+    by_factor: Mapping[str, Score]
+    controls: tuple[ControlScore, ...] = ()
 
     @property
-    def best(self) -> str:
-        """The factor with the highest score."""
-        return max(self.by_factor, key=lambda name: self.by_factor[name].mean)
+    def score(self) -> Score:
+        """Of the chosen factors, on pairs that they were not chosen on."""
+        return self.by_factor[self.best]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What all placebos together say: copies of the output and other readings, too."""
+        return self._verdict(Role.PLACEBO)
+
+    @property
+    def restricted_verdict(self) -> Verdict | None:
+        """The same for factors cut in two, whose decoder is a table; None if that was left out."""
+        left_out = all(line.role is not Role.RESTRICTED for line in self.controls)
+        return None if left_out else self._verdict(Role.RESTRICTED)
 
     @property
     def beats_placebos(self) -> bool:
-        """Whether the best factor scores higher than every placebo."""
-        return self.by_factor[self.best].mean > max(p.largest for p in self.placebos.values())
+        """Whether the chosen factors score higher than the largest placebo of every kind."""
+        return self.verdict is Verdict.ABOVE
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """The placebos that are not below."""
+        return tuple(
+            line.kind
+            for line in self.controls
+            if line.role is Role.PLACEBO
+            and line.against is not None
+            and line.against.verdict is not Verdict.ABOVE
+        )
+
+    def control(self, kind: str) -> ControlScore:
+        """A line by its name."""
+        for line in self.controls:
+            if line.kind == kind:
+                return line
+        kinds = [line.kind for line in self.controls]
+        raise InvalidInputError(f"There is no control '{kind}'.{did_you_mean(kind, kinds)}")
+
+    def _verdict(self, role: Role) -> Verdict:
+        lines = [line for line in self.controls if line.role is role]
+        return Verdict.of(line.against for line in lines if line.against is not None)
+
+    def __str__(self) -> str:
+        ties = f": {', '.join(self.ties)}" if self.ties else ""
+        lines = [f"{self.concept}: best factor {self.best}, {self.verdict}{ties}"]
+        lines += [f"  {name:<38} {score}" for name, score in self.by_factor.items()]
+        lines += [f"  {line}" for line in self.controls]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
 class SteeringTable:
-    """One line a concept."""
+    """One line per concept.
+
+    Attributes:
+        concepts: the lines.
+        left_out: concepts without a line, and why: one that changes no decision, for example.
+        notes: what the table does not say.
+    """
 
     concepts: tuple[ConceptSteering, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, concept: str) -> ConceptSteering:
         """The line of a concept."""
@@ -100,17 +151,16 @@ class SteeringTable:
 
     def to_json(self) -> str:
         """The lines as JSON."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        whole = asdict(self)
+        for line, row in zip(self.concepts, whole["concepts"], strict=True):
+            row |= {"verdict": line.verdict, "ties": line.ties}
+            row["restricted_verdict"] = line.restricted_verdict
+        return json.dumps(whole, indent=1, ensure_ascii=False)
 
     def __str__(self) -> str:
-        lines = []
-        for line in self.concepts:
-            lines.append(f"{line.concept}: best factor {line.best}")
-            lines += [f"  {name:<22} {score}" for name, score in line.by_factor.items()]
-            lines += [f"  {name:<22} {score}" for name, score in line.placebos.items()]
-            if line.ceiling is not None:
-                lines.append(f"  {'supervised ceiling':<22} {line.ceiling}")
-        return "\n".join(lines)
+        lines = [str(line) for line in self.concepts]
+        lines += [f"{concept}: left out. {why}" for concept, why in self.left_out.items()]
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
 
 def steering_table(
@@ -120,11 +170,13 @@ def steering_table(
     *,
     settings: SteeringSettings | None = None,
     decide: Decide = decision,
+    blocks: Mapping[str, Sequence[str]] | None = None,
 ) -> SteeringTable:
-    """Swaps every factor for every concept, and compares with placebos and a supervised ceiling.
+    """Swaps every factor for every concept, and compares with all that could do as well.
 
-    The best of several factors is chosen on the same pairs, so compare it with the placebos'
-    largest score rather than with their mean.
+    The network runs once on every input; each factor and each control is one patched pass over the
+    pairs. Half of the pairs chooses the factor (or the block of factors) and what a control may
+    choose, the other half scores. A tie with the largest placebo reads "not distinguished".
 
     Args:
         steering: the network and its SCM.
@@ -132,66 +184,94 @@ def steering_table(
         concepts: the pairs of every concept, from `swap_pairs`.
         settings: numbers of draws.
         decide: from the network's output to its decision.
+        blocks: where it is known which input entries carry a concept (`input[3]`, as
+            `features_of` names them): then hybrid inputs are the network's own ceiling.
     """
     settings = SteeringSettings() if settings is None else settings
-    lines = []
-    for concept, pairs in concepts.items():
-        scores = {
-            name: interchange_score(factor_swap(steering, name), inputs, pairs, decide)
-            for name in steering.scm.graph.factor_names
+    total = n_inputs(inputs)
+    evenly = np.arange(0, total, -(-total // settings.max_fitted))
+    used = [part for pairs in concepts.values() for part in (pairs.base, pairs.source)]
+    bench = Bench.of(steering, inputs, [evenly, *used], decide)
+    work = _Work(bench, bench.at(evenly), settings, _features(inputs, blocks or {}))
+    return SteeringTable(tuple(work.line(name, pairs) for name, pairs in concepts.items()))
+
+
+class _Work:
+    """What the concepts share: the network's passes, and the gaps that were prepared."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        fitted: np.ndarray,
+        settings: SteeringSettings,
+        features: Mapping[str, Sequence[Feature]],
+    ) -> None:
+        self.bench, self.fitted, self.settings, self.features = bench, fitted, settings, features
+        self.gaps = Gap.all_of(bench.steering)
+        self.blocks = blocks_of(self.gaps)
+        self._prepared: dict[int, tuple[PreparedGap, PreparedGap | None]] = {}
+
+    def line(self, concept: str, pairs: SwapPairs) -> ConceptSteering:
+        settings = self.settings
+        order = np.random.default_rng(settings.seed).permutation(len(pairs))
+        to_choose, to_score = order[: len(pairs) // 2], order[len(pairs) // 2 :]
+        right = {block.name: self._right(block, pairs) for block in self.blocks}
+        on_choice = {
+            block: scored(right[block.name][to_choose], pairs.changes[to_choose]).mean
+            for block in self.blocks
+            if not block.is_whole
         }
-        line = ConceptSteering(concept, scores, {}, None)
-        lines.append(
-            replace(
-                line,
-                placebos=_placebos(steering, line.best, inputs, pairs, settings, decide),
-                ceiling=_ceiling(steering, line.best, inputs, pairs, settings, decide),
-            )
+        best = max(on_choice, key=lambda block: on_choice[block])
+        found = Found(
+            best,
+            *self._prepare(best.gap),
+            to_choose=pairs.select(to_choose),
+            to_score=pairs.select(to_score),
+            right=right[best.name][to_score],
+            seed=settings.seed,
         )
-    return SteeringTable(tuple(lines))
+        controls = control_lines(
+            found,
+            hybrids=self.features.get(concept, ()),
+            n_draws=settings.n_draws,
+            supervised=settings.subspace if settings.ceiling_directions else None,
+            n_directions=settings.ceiling_directions,
+            n_starts=settings.n_starts,
+        )
+        changes = pairs.changes[to_score]
+        scores = {name: scored(one[to_score], changes) for name, one in right.items()}
+        return ConceptSteering(concept, best.name, scores, tuple(controls))
+
+    def _right(self, block: Block, pairs: SwapPairs) -> np.ndarray:
+        columns = [self.gaps[block.gap].columns[i] for i in block.own]
+        children = np.asarray(self.bench.steering.scm.graph.R[:, columns].any(axis=1))
+        return self.bench.right(pairs, children, self.bench.factor_values(pairs, columns))
+
+    def _prepare(self, number: int) -> tuple[PreparedGap, PreparedGap | None]:
+        if number not in self._prepared:
+            draws, seed = self.settings.n_draws, self.settings.seed
+            gap = PreparedGap.of(
+                self.bench, self.gaps[number], self.fitted, n_draws=draws, seed=seed
+            )
+            cut = gap.two_valued(self.fitted, seed) if self.settings.two_valued else None
+            self._prepared[number] = (gap, cut)
+        return self._prepared[number]
 
 
-def _placebos(
-    steering: Steering,
-    factor: str,
-    inputs: Inputs,
-    pairs: SwapPairs,
-    settings: SteeringSettings,
-    decide: Decide,
-) -> dict[str, PlaceboScore]:
-    n_draws, seed = settings.n_draws, settings.seed
-    untrained = (
-        factor_swap(replace(steering, model=untrained_like(steering.model, seed + k)), factor)
-        for k in range(max(1, n_draws // 3))
-    )
-    gap = factors_of_the_same_gap(steering, factor)
-    swaps = {
-        "random directions": random_direction_swaps(
-            steering, factor, inputs, n_draws=n_draws, seed=seed
-        ),
-        "random factors": random_factor_swaps(steering, factor, inputs, n_draws=n_draws, seed=seed),
-        "untrained networks": untrained,
+def _features(
+    inputs: Inputs, blocks: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[Feature, ...]]:
+    """The features that carry each concept, by the names of features or of their entries."""
+    few = select_inputs(inputs, np.arange(min(MAX_SEEN, n_inputs(inputs))))
+    every = features_of(few) if blocks else ()
+    names = {name: f for f in every for name in (f.name, *f.entries)}
+    for wanted in blocks.values():
+        unknown = [name for name in wanted if name not in names]
+        if unknown:
+            raise InvalidInputError(
+                f"The inputs have no entry '{unknown[0]}'.{did_you_mean(unknown[0], names)}"
+            )
+    return {
+        concept: tuple({names[name].name: names[name] for name in wanted}.values())
+        for concept, wanted in blocks.items()
     }
-    if len(gap) > 1:
-        swaps["rotated factors"] = rotated_factor_swaps(steering, gap, n_draws=n_draws, seed=seed)
-    return {name: placebo_score(drawn, inputs, pairs, decide) for name, drawn in swaps.items()}
-
-
-def _ceiling(
-    steering: Steering,
-    factor: str,
-    inputs: Inputs,
-    pairs: SwapPairs,
-    settings: SteeringSettings,
-    decide: Decide,
-) -> InterchangeScore | None:
-    if not settings.ceiling_directions:
-        return None
-    children = steering.scm.graph.R[:, steering.scm.graph.factor_index(factor)]
-    counts = [int(children[columns].sum()) for columns in columns_of(steering.sites)]
-    site = steering.sites[counts.index(max(counts))]
-    train, test = pairs.halves(settings.seed)
-    n_directions = min(settings.ceiling_directions, len(site.units or ()))
-    learned = learn_subspace(steering.model, site, inputs, train, n_directions, settings.subspace)
-    learned = replace(learned, read_output=steering.read_output)
-    return interchange_score(learned, inputs, test, decide)

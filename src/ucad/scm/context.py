@@ -14,6 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ucad.errors import InvalidInputError
+from ucad.scm.families import AffineMap, StackedMechanism, Targets
+from ucad.scm.families.base import ALL
 
 if TYPE_CHECKING:
     from ucad.data import InterventionalData
@@ -38,19 +40,26 @@ class ActsOn(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class ContextEffect:
-    """The linear effect C (w − w̄) of a context w on every variable; none at the average w̄.
+    """The effect of a context w on every variable: C (w − w̄), or jointly with the factors.
+
+    The linear effect is none at the average w̄. With a joint mechanism the variables are
+    x = F_X(z, w) + u where the context is known, and F_X(z), which is then what the factors say of
+    the variables on average, where it is not: a recurrent network's next state depends on what its
+    state and its next input are *together*.
 
     Attributes:
         names: of the covariates.
         mean: w̄, the average context; a model that is told no context is at this one.
         weight: C.
         acts_on: where it enters.
+        joint: F_X(z, w), of factors and covariates side by side; None if the effect is linear.
     """
 
     names: tuple[str, ...]
     mean: Float[Tensor, " covariates"]
     weight: Float[Tensor, "variables covariates"]
     acts_on: ActsOn = ActsOn.MECHANISMS
+    joint: StackedMechanism | None = None
 
     def __post_init__(self) -> None:
         size = (len(self.names),)
@@ -61,6 +70,8 @@ class ContextEffect:
             )
         if not bool(torch.isfinite(self.weight).all() & torch.isfinite(self.mean).all()):
             raise InvalidInputError("The weights of a context must be finite.")
+        if self.joint is not None and self.on_readings:
+            raise InvalidInputError("A context that acts on readings has a linear effect only.")
 
     @property
     def on_readings(self) -> bool:
@@ -69,13 +80,25 @@ class ContextEffect:
 
     def offset(self, covariates: object) -> Float[Tensor, "samples variables"]:
         """C (w − w̄) of every sample."""
+        w = self.covariates(covariates)
+        return (w - self.mean) @ self.weight.T
+
+    def expected(
+        self, z: Float[Tensor, "samples factors"], covariates: object, targets: Targets = ALL
+    ) -> Float[Tensor, "samples variables"]:
+        """F_X(z, w), where there is a joint mechanism."""
+        assert self.joint is not None, "only a joint mechanism knows the variables"
+        return self.joint(torch.cat([z, self.covariates(covariates).to(z)], dim=1), targets)
+
+    def covariates(self, covariates: object) -> Float[Tensor, "samples covariates"]:
+        """Covariates w as a tensor of the right shape."""
         w = torch.as_tensor(np.array(covariates, dtype=np.float64)).to(self.weight)
         if w.ndim != 2 or w.shape[1] != len(self.names):
             raise InvalidInputError(
                 f"'covariates' must be samples × {len(self.names)} ({', '.join(self.names)}). "
                 f"Got shape {tuple(w.shape)} instead."
             )
-        return (w - self.mean) @ self.weight.T
+        return w
 
     def at(self, values: Mapping[str, str]) -> Float[np.ndarray, " covariates"]:
         """The context with some columns at a number or a text, the others at their average.
@@ -99,9 +122,18 @@ class ContextEffect:
                 )
         return w
 
-    def scaled(self, scale: Float[Tensor, " variables"]) -> ContextEffect:
+    def in_units(self, units: AffineMap) -> ContextEffect:
         """The same for variables in other units."""
-        return replace(self, weight=self.weight * scale[:, None])
+        joint = None if self.joint is None else self.joint.after(units)
+        return replace(self, weight=self.weight * units.scale[:, None], joint=joint)
+
+    def with_factors(self, rho: AffineMap) -> ContextEffect:
+        """The same for factors of which the former are ρ(z)."""
+        if self.joint is None:
+            return self
+        ones = torch.ones_like(self.mean).to(rho.scale)
+        inner = AffineMap(torch.cat([rho.scale, ones]), torch.cat([rho.shift, 0 * ones]))
+        return replace(self, joint=self.joint.before(inner))
 
 
 def is_number(text: str) -> bool:

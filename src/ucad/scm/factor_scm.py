@@ -17,7 +17,8 @@ from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
 from ucad.parameters import as_whole_number
 from ucad.scm.context import ContextEffect
-from ucad.scm.families import AffineMap, Mechanism, StackedMechanism
+from ucad.scm.families import AffineMap, Mechanism, StackedMechanism, Targets
+from ucad.scm.families.base import ALL
 from ucad.scm.interventions import (
     IDENTITY,
     Clamp,
@@ -127,9 +128,17 @@ class FactorSCM:
         """
         return self.factor_mechanism(self.without_context(x, covariates))
 
-    def expected_variables(self, z: Matrix) -> Float[Tensor, "samples variables"]:
-        """F_X(z): the variables expected from given factors, without noise."""
-        return self.variable_mechanism(self.tensor(z))
+    def expected_variables(
+        self, z: Matrix, covariates: Covariates | None = None, targets: Targets = ALL
+    ) -> Float[Tensor, "samples some_variables"]:
+        """F_X(z): the variables expected from given factors, without noise.
+
+        With covariates that act jointly with the factors, F_X(z, w).
+        """
+        z = self.tensor(z)
+        if covariates is None or self.context is None or self.context.joint is None:
+            return self.variable_mechanism(z, targets)
+        return self.context.expected(z, covariates, targets)
 
     def draw_context(self, n_samples: int, seed: Seed = 0) -> Float[Tensor, "samples variables"]:
         """Draws u ~ N(0, diag(noise_scale²))."""
@@ -164,7 +173,7 @@ class FactorSCM:
         x, z = torch.zeros_like(u), u.new_zeros(len(u), self.graph.n_factors)
         for level in range(int(self.graph.factor_level.max(initial=-1)) + 2):
             variables = self._nodes(self.graph.variable_level == level)
-            x[:, variables] = self.variable_mechanism(z, variables) + u[:, variables]
+            x[:, variables] = self.expected_variables(z, covariates, variables) + u[:, variables]
             self._replace_variables(x, z, u, variables)
             factors = self._nodes(self.graph.factor_level == level)
             z[:, factors] = self.factor_mechanism(x, factors)
@@ -182,7 +191,7 @@ class FactorSCM:
         The context of a clamped variable has left no trace in x: it is set to 0.
         """
         x = self.without_context(x, covariates)
-        context = x - self.expected_variables(self.factor_mechanism(x))
+        context = x - self.expected_variables(self.factor_mechanism(x), covariates)
         context = context - self._offsets(covariates)[0]
         if is_intervened is None:
             return context
@@ -239,6 +248,7 @@ class FactorSCM:
                 self,
                 factor_mechanism=F_Z.after(reparametrisation.inverse()),
                 variable_mechanism=F_X.before(reparametrisation),
+                context=self.context and self.context.with_factors(reparametrisation),
             )
         rho = tuple(reparametrisation)
         return replace(
@@ -272,7 +282,7 @@ class FactorSCM:
             factor_mechanism=F_Z.before(to_original.inverse()),
             variable_mechanism=F_X.after(to_original),
             noise_scale=self.noise_scale * scale,
-            context=self.context and self.context.scaled(scale),
+            context=self.context and self.context.in_units(to_original),
             reading_noise=None if self.reading_noise is None else self.reading_noise * scale,
         )
 

@@ -34,12 +34,13 @@ READING_NOISE = "reading_noise"
 
 _KINDS = {family.name: family.mechanism_type for family in FAMILIES}
 _ROLES = ("factor_mechanism", "variable_mechanism")
+_JOINT = "context.joint"
 _DESCRIPTION = {
     "schema_version": int,
     "variable_names": [str],
     "factor_names": [str],
     **dict.fromkeys(_ROLES, str),
-    "context": Optional({"names": [str], "acts_on": str}),
+    "context": Optional({"names": [str], "acts_on": str, "joint": Optional(str)}),
 }
 """The axes of a mechanism's tensors: targets, hidden units, inputs."""
 
@@ -66,18 +67,14 @@ def save_scm(scm: FactorSCM, folder: str | Path) -> None:
         "factor_names": scm.graph.factor_names,
     }
     for role in _ROLES:
-        mechanism = getattr(scm, role)
-        kinds = [name for name, kind in _KINDS.items() if isinstance(mechanism, kind)]
-        if not kinds:
-            raise InvalidInputError(f"A {type(mechanism).__name__} '{role}' cannot be saved.")
-        description[role] = kinds[0]
-        for field in fields(mechanism):
-            tensors[f"{role}.{field.name}"] = getattr(mechanism, field.name)
+        description[role] = _put(tensors, role, getattr(scm, role))
     if scm.context is not None:
         effect = scm.context
         description["context"] = {"names": effect.names, "acts_on": str(effect.acts_on)}
         tensors["context.mean"] = effect.mean.to(scm.noise_scale)
         tensors["context.weight"] = effect.weight.to(scm.noise_scale)
+        if effect.joint is not None:
+            description["context"]["joint"] = _put(tensors, _JOINT, effect.joint)
     contiguous = {name: t.detach().cpu().contiguous() for name, t in tensors.items()}
     for name, tensor in contiguous.items():
         if not bool(torch.isfinite(tensor).all()):
@@ -109,15 +106,25 @@ def load_scm(folder: str | Path) -> FactorSCM:
             raise FormatError("The tensors must all have the same precision.")
         is_noisy = READING_NOISE in tensors
         noise = _numbers(tensors, READING_NOISE, (n_variables,)) if is_noisy else None
-        context = _context(description.get("context"), tensors, n_variables)
+        context = _context(description.get("context"), tensors, sizes[1])
         graph = FactorGraph(Q, R, *names)
         return FactorSCM(graph, F_Z, F_X, noise_scale, context=context, reading_noise=noise)
     except UcadError as error:
         raise FormatError(f"'{folder}' holds no consistent model: {error}") from error
 
 
+def _put(tensors: dict[str, Tensor], role: str, mechanism: Any) -> str:
+    """Puts the tensors of a mechanism among the others, and returns its kind."""
+    kinds = [name for name, kind in _KINDS.items() if isinstance(mechanism, kind)]
+    if not kinds:
+        raise InvalidInputError(f"A {type(mechanism).__name__} '{role}' cannot be saved.")
+    for field in fields(mechanism):
+        tensors[f"{role}.{field.name}"] = getattr(mechanism, field.name)
+    return kinds[0]
+
+
 def _context(
-    described: Mapping[str, Any] | None, tensors: Mapping[str, Tensor], n_variables: int
+    described: Mapping[str, Any] | None, tensors: Mapping[str, Tensor], sizes: tuple[int, int]
 ) -> ContextEffect | None:
     if described is None:
         return None
@@ -125,8 +132,11 @@ def _context(
     if acts_on not in list(ActsOn):
         raise FormatError(f"A context must act on {' or '.join(ActsOn)}. Got '{acts_on}' instead.")
     mean = _numbers(tensors, "context.mean", (len(names),))
-    weight = _numbers(tensors, "context.weight", (n_variables, len(names)))
-    return ContextEffect(names, mean, weight, ActsOn(acts_on))
+    weight = _numbers(tensors, "context.weight", (sizes[0], len(names)))
+    joint = None
+    if described.get("joint") is not None:
+        joint = _mechanism(_JOINT, described["joint"], tensors, (sizes[0], sizes[1] + len(names)))
+    return ContextEffect(names, mean, weight, ActsOn(acts_on), joint)
 
 
 def _read_description(path: Path) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""Options that every command has that reads a data file or fits a model, said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from ucad.cli.options import Whole
+
+__all__ = ["NO_MODEL", "NO_READING", "ModelOptions", "ReadingOptions", "given"]
+
+
+@Parameter(name="*", group="Reading the file")
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How a data file is read; None is for what was not given.
+
+    Attributes:
+        target: The column that names what was clamped (several joined by ;).
+        control: The label of observational samples in that column.
+        indicators: Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
+        ignore: Columns that are no variables.
+        drop_constant: Leave out variables that never change.
+        min_mean: Leave out variables whose mean is below this.
+        log_counts: Turn counts into log(1 + 10^4 count / total of the sample).
+        context: A column (of the table, of obs) that is no variable and acts on variables, such as
+            a batch or the depth; may be given several times. Texts become indicators.
+        intervention: What was done to targets: clamp, shift, soft, unknown, auto (the data are
+            asked), or the column (of the table, of obs) that says it for every sample.
+        missing: What is done about missing values: error refuses them, drop leaves out the samples
+            that have one, mean fills in the mean of the regime and leaves the entry out of the
+            likelihood.
+    """
+
+    target: str | None = None
+    control: str | None = None
+    indicators: dict[str, str] | None = None
+    ignore: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True)] = None
+    drop_constant: Annotated[bool | None, Parameter(negative="--no-drop-constant")] = None
+    min_mean: float | None = None
+    log_counts: Annotated[bool | None, Parameter(negative="--no-log-counts")] = None
+    context: tuple[str, ...] | None = None
+    intervention: str | None = None
+    missing: Literal["error", "drop", "mean"] | None = None
+
+
+@Parameter(name="*", group="The model")
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What a fitted model may be; None is for what was not given.
+
+    Attributes:
+        factor_mechanism: How factors are made of variables: auto, linear, mlp or spline. With auto
+            they are linear unless held-out samples show that something is left.
+        variable_mechanism: How variables are made of factors: the same.
+        budget: The seconds it may take; the best found until then is kept (exit code 1).
+        measurement: How variables were read: none (without noise), gaussian (see
+            --measurement-noise), counts (whole numbers, or log(1 + count / depth)) or auto (counts
+            where the values are).
+        measurement_noise: The standard deviation of a gaussian reading, in the units of the file.
+        layers: A csv file with one line per variable, name,layer: causes lie in earlier layers than
+            effects.
+        prior: A TOML file with lists of edges known beforehand, written "A -> Z1" or "Z1 -> B":
+            required, forbidden and anchors (edges whose variable belongs to that factor alone).
+        context_acts_on: Where the context acts: on mechanisms, on readings, or auto, by what
+            clamped samples show.
+        unmeasured: Regimes whose target is not among the variables: keep their samples as they are,
+            infer what they act on, or drop them.
+        standardise: Fit on variables of mean 0 and variance 1.
+        validation_share: The part of the samples held out to choose between models.
+        seed: Random seed.
+    """
+
+    factor_mechanism: str | None = None
+    variable_mechanism: str | None = None
+    budget: float | None = None
+    measurement: str | None = None
+    measurement_noise: float | None = None
+    layers: str | None = None
+    prior: str | None = None
+    context_acts_on: str | None = None
+    unmeasured: str | None = None
+    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None
+    validation_share: float | None = None
+    seed: Whole | None = None
+
+
+NO_READING = ReadingOptions()
+NO_MODEL = ModelOptions()
+
+
+def given(*groups: ReadingOptions | ModelOptions, **single: Any) -> Mapping[str, Any]:
+    """The options by their names, those of the groups and single ones.
+
+    >>> given(ReadingOptions(target="gene"), runs=5)
+    {'target': 'gene', 'runs': 5}
+    """
+    values = {name: value for group in groups for name, value in asdict(group).items()}
+    return {name: value for name, value in (values | single).items() if value is not None}

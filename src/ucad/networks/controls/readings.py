@@ -1,0 +1,163 @@
+"""Readings: what factors are read from, and how, in the learned abstraction and in its controls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from ucad.data import InterventionalData
+from ucad.networks.controls.bench import Bench, Gap
+from ucad.networks.inputs import Inputs, arguments_of, select_inputs, tensors_of
+from ucad.networks.placebos import untrained_like
+from ucad.solvers.layered import BottleneckConfig, fit_bottleneck
+from ucad.solvers.layered.independence import independent_axes
+
+__all__ = [
+    "ICA",
+    "LEARNED",
+    "PCA",
+    "RANDOM",
+    "RAW_INPUT",
+    "UNTRAINED",
+    "Reading",
+    "raw_inputs",
+    "readings_of",
+]
+
+LEARNED, RANDOM, PCA, ICA = "learned", "random factors", "PCA", "ICA"
+UNTRAINED, RAW_INPUT = "untrained layer", "raw input"
+
+MAX_RAW_WIDTH = 2000
+"""Columns of the raw input up to which a control reads from it: a regression on more of them than
+there are samples says nothing."""
+
+MAX_LEVELS = 64
+"""Different whole numbers up to which an input counts as a name, as of a token, and becomes
+indicators."""
+
+METHOD = BottleneckConfig(epochs=20, batch_size=256)
+"""The method that reads from other places, in the number of steps that a few thousand samples
+need."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Factors of all rows of a bench, read in one way.
+
+    Attributes:
+        kind: which way.
+        z: rows × factors.
+    """
+
+    kind: str
+    z: Float[np.ndarray, "rows factors"]
+
+    def two_valued(self, fitted: np.ndarray) -> Reading:
+        """The same factors, each cut in two between the means of its parts."""
+        cut = np.array([_cut(column) for column in self.z[fitted].T])
+        return replace(self, z=np.where(self.z > cut, 1.0, -1.0))
+
+
+def readings_of(
+    bench: Bench, gap: Gap, fitted: Int[np.ndarray, " some"], *, n_draws: int, seed: int
+) -> Iterator[Reading]:
+    """The learned factors of a gap, and as many read in other ways.
+
+    Args:
+        bench: the inputs that were run.
+        gap: whose factors.
+        fitted: the rows that methods may learn from.
+        n_draws: of random factors; a third as many untrained networks.
+        seed: random seed.
+    """
+    rng, k = np.random.default_rng(seed), len(gap.factors)
+    parents = bench.x[:, torch.from_numpy(gap.parents)].cpu().numpy()
+    yield Reading(LEARNED, bench.z[:, list(gap.columns)].cpu().numpy())
+    standard = _standardised(parents, fitted)
+    for _ in range(n_draws):
+        yield Reading(RANDOM, standard @ rng.standard_normal((parents.shape[1], k)))
+    components = _principal(parents, fitted, k)
+    yield Reading(PCA, components)
+    yield Reading(ICA, components @ independent_axes(components[fitted], seed=seed).T)
+    y = bench.x[:, torch.from_numpy(gap.children)].cpu().numpy()
+    chosen = select_inputs(bench.inputs, bench.rows)
+    for draw in range(max(1, n_draws // 3)):
+        fresh = replace(bench.steering, model=untrained_like(bench.steering.model, seed + draw))
+        units = fresh.run(chosen).x.double()[:, torch.from_numpy(gap.parents)].cpu().numpy()
+        yield Reading(UNTRAINED, _by_the_method(units, y, fitted, k, seed + draw))
+    raw = raw_inputs(chosen)
+    if raw is not None and raw.shape[1] >= 1:
+        yield Reading(RAW_INPUT, _by_the_method(raw, y, fitted, k, seed))
+
+
+def raw_inputs(inputs: Inputs) -> Float[np.ndarray, "rows columns"] | None:
+    """All numbers of the inputs side by side, names as indicators; None if they are too many.
+
+    >>> raw_inputs(np.array([[0, 2], [1, 2], [0, 1]])).tolist()
+    [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]]
+    """
+    columns: list[np.ndarray] = []
+    for part in tensors_of(arguments_of(inputs)):
+        flat = torch.as_tensor(part).detach().cpu().reshape(len(part), -1).numpy()
+        is_name = flat.dtype.kind in "biu"
+        for column in flat.T:
+            levels = np.unique(column)
+            if len(levels) < 2:
+                continue
+            if is_name and len(levels) <= MAX_LEVELS:
+                columns += [(column == level).astype(np.float64) for level in levels]
+            elif is_name:
+                return None
+            else:
+                columns.append(column.astype(np.float64))
+            if len(columns) > MAX_RAW_WIDTH:
+                return None
+    return np.stack(columns, axis=1) if columns else None
+
+
+def _by_the_method(
+    units: Float[np.ndarray, "rows units"],
+    y: Float[np.ndarray, "rows effects"],
+    fitted: Int[np.ndarray, " some"],
+    n_factors: int,
+    seed: int,
+) -> Float[np.ndarray, "rows factors"]:
+    """Factors between other units and the same children: bottleneck, then independent axes."""
+    live = units[fitted].std(axis=0) > 0
+    units = units[:, live]
+    k = min(n_factors, units.shape[1])
+    if not k:
+        return np.zeros((len(y), n_factors))
+    layer_of = [0] * units.shape[1] + [1] * y.shape[1]
+    both = np.concatenate([units, y], axis=1)
+    data = InterventionalData.from_arrays(both[fitted], layer_of=layer_of)
+    scm = fit_bottleneck(data, k, config=METHOD, seed=seed).scm
+    z = scm.state_map(both).cpu().numpy()
+    return np.concatenate([z, np.zeros((len(z), n_factors - k))], axis=1)
+
+
+def _standardised(x: np.ndarray, fitted: np.ndarray) -> np.ndarray:
+    spread = x[fitted].std(axis=0)
+    return np.asarray((x - x[fitted].mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+
+
+def _principal(x: np.ndarray, fitted: np.ndarray, k: int) -> np.ndarray:
+    """The first principal components; zeros where there are fewer."""
+    centred = x - x[fitted].mean(axis=0)
+    axes = np.linalg.svd(centred[fitted], full_matrices=False)[2][:k]
+    return np.concatenate([centred @ axes.T, np.zeros((len(x), k - len(axes)))], axis=1)
+
+
+def _cut(values: np.ndarray, n_rounds: int = 20) -> float:
+    """Halfway between the means of the two parts, as in k-means with two centres."""
+    cut = float(values.mean())
+    for _ in range(n_rounds):
+        above = values > cut
+        if above.all() or not above.any():
+            break
+        cut = float((values[above].mean() + values[~above].mean()) / 2)
+    return cut
