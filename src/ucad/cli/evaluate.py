@@ -46,8 +46,8 @@ def evaluate(
         truth: folder of the simulated problem the run was fitted on.
         learned: learned factors, .npy or .csv, one sample a row.
         true: true factors on the same samples, .npy or .csv.
-        metrics: which metrics to compute; by default all but those that take long at this size (dci,
-            then r2_mlp), which are named below the table.
+        metrics: which metrics to compute; by default all but those that take long at this size
+            (dci, then r2_mlp), which are named below the table.
         trees: the boosted trees of dci; its values depend on them.
         seed: of splits, resamples, permutations and rotations.
         json: print JSON instead of a table.
