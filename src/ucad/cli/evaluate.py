@@ -119,7 +119,8 @@ def evaluate_run(
     )
     missing = [f"'{truth}' has no graph of factors: the structure is not compared."]
     notes = (*table.notes, *(missing if graph is None else ()))
-    return replace(table, scores=(*table.scores, *nll), notes=notes)
+    scores = (*table.scores, *_abstraction_errors(learned, true), *nll)
+    return replace(table, scores=scores, notes=notes)
 
 
 def _true_model(truth: Path) -> FactorSCM | None:
@@ -146,6 +147,26 @@ def _true_graph(truth: Path, true: FactorSCM | None) -> tuple[np.ndarray, np.nda
     if any(part.ndim != 2 or part.dtype.kind not in "biu" for part in edges.values()):
         raise FormatError(f"'{truth / 'truth.npz'}' is damaged: Q and R must be Boolean matrices.")
     return edges["Q"].astype(bool), edges["R"].astype(bool)
+
+
+def _abstraction_errors(learned: FactorSCM, true: FactorSCM | None) -> tuple[Score, ...]:
+    """CAE↑ and CAE↓ where the package that defines them is installed, beside the true model's."""
+    from ucad.metrics import Score
+    from ucad.metrics.abstraction_error import abstraction_errors, is_available
+
+    if true is None or not is_available():
+        return ()
+    ours, exact = abstraction_errors(learned, true), abstraction_errors(true, true)
+    return tuple(
+        Score(
+            metric=f"cae_{way}",
+            value=error,
+            detail="squared error per factor, in variances"
+            + ("" if of_truth is None else f"; the true model: {of_truth:.4f}"),
+        )
+        for way, error, of_truth in (("up", ours.up, exact.up), ("down", ours.down, exact.down))
+        if error is not None
+    )
 
 
 def _nll(name: str, data: InterventionalData, learned: FactorSCM, true: FactorSCM | None) -> Score:
