@@ -7,7 +7,7 @@ PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check
 # One thread a process: the tests run as many processes as there are cores.
 ENV = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test test-hostile test-browser lint format clean
+.PHONY: help demo test test-hostile test-browser docs results coverage lock wheel lint format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,10 @@ help:
 	@echo "make test   set up, check style and types, run the tests"
 	@echo "make test-hostile   every hostile input, signal and kill (half an hour)"
 	@echo "make test-browser   open the report in headless Chromium (Debian: installs it)"
+	@echo "make docs   build the documentation site into docs/_build/html"
+	@echo "make results   run again what the tables of docs/results.md are made of (hours; resumable)"
+	@echo "make coverage   which lines the tests run"
+	@echo "make wheel   build, install into an empty environment, and try"
 	@echo "make lint   style, types and import layers only"
 	@echo "make clean  remove the environment and what the demo wrote"
 
@@ -29,6 +33,12 @@ test-hostile: $(VENV)/.dev
 
 test-browser: $(VENV)/.dev
 	$(ENV) PYTHON="$(BIN)/python" scripts/test-browser
+
+# From nothing, so that no page of an earlier build is left; a warning ends it.
+docs: $(VENV)/.docs
+	rm -rf docs/_build docs/tutorials docs/sg_execution_times.rst
+	$(ENV) "$(BIN)/python" -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 lint: $(VENV)/.dev
 	"$(BIN)/ruff" check .
@@ -57,5 +67,9 @@ $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[dev]"
 	@touch "$@"
 
+$(VENV)/.docs: $(VENV)/.runtime
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable ".[docs]"
+	@touch "$@"
+
 clean:
-	rm -rf "$(VENV)" demo
+	rm -rf "$(VENV)" demo docs/_build docs/tutorials

@@ -59,10 +59,10 @@ def run(cell: str, seed: int, variant: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantFactorWarning)
         learned = scm.state_map(problem.test.x).numpy()
-        values = mean_correlation(learned, problem.factors, Correlation.RDC).values
+        rdc = mean_correlation(learned, problem.factors, Correlation.RDC).mean
     edges = compare_structure((scm.graph.Q, scm.graph.R), (truth.Q, truth.R))
     return {
-        "rdc": float(values.sum() / truth.n_factors),
+        "rdc": rdc,
         "exact": edges.is_exact,
         "score": found.model.score,
         "seconds": seconds,

@@ -144,7 +144,7 @@ def study(network: Planted, solver: str, seed: int, *, n_inputs: int, per_clamp:
     row: Row = {
         "solver": solver,
         "seed": seed,
-        "mcc": float(matched.values.mean()),
+        "mcc": matched.mean,
         "worst": float(matched.values.min()),
         "seconds": seconds,
         "status": str(result.status),

@@ -41,6 +41,7 @@ from ucad.data.readings import reading_noise
 from ucad.effects import RegimePredictions, predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_callable, as_flag, as_whole_number, check_device, seed_of
+from ucad.report.plots import Plots
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
@@ -315,6 +316,12 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         seen = {self.sample_.regime_names[r] for r in np.unique(self.sample_.regime)}
         return predict_regimes(self.scm_, merged_as(X, self.graph_.variable_names), seen)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the fitted model: `graph()`, `heat_map()`, `factors()`, `predictions()`."""
+        check_is_fitted(self)
+        return Plots(self.scm_, self.sample_, self.support_, self.path_)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
         """The names of the factors."""

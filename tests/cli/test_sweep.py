@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ucad.sweep import read_rows
+from ucad.data.formats import write
+from ucad.errors import InvalidInputError
+from ucad.simulate import paper_problem
+from ucad.sweep import read_grid, read_rows
+from ucad.sweep.work import reply_to
 
 UCAD = Path(sys.executable).with_name("ucad")
 GRID = """
@@ -54,3 +58,43 @@ def test_wrong_use_of_a_sweep_is_one_line(tmp_path, words, message):
     assert failed.returncode == 2
     assert message in failed.stderr
     assert len(failed.stderr.strip().splitlines()) == 1
+
+
+OWN = """
+[[grid]]
+data = "{path}"
+target = "target"
+factors = [2, 3]
+solver = "search"
+factor_mechanism = "linear"
+variable_mechanism = "linear"
+"""
+
+
+def test_a_grid_on_a_file_of_ones_own_fits_it_and_judges_it_on_unseen_samples(tmp_path):
+    problem = paper_problem("b", "16-3", 1, n_samples=400)
+    write(problem.train, tmp_path / "mine.csv")
+    (tmp_path / "grid.toml").write_text(OWN.format(path=tmp_path / "mine.csv"))
+    grid = read_grid(tmp_path / "grid.toml")
+    assert [task["factors"] for task in grid.tasks] == [2, 3]
+    replies = [reply_to(grid.function, task) for task in grid.tasks]
+    assert [reply.error for reply in replies] == [None, None]
+    two, three = (reply.result for reply in replies)
+    assert (two["n_factors"], three["n_factors"]) == (2, 3)
+    assert three["log_likelihood"] > two["log_likelihood"]
+    assert set(three["may_claim"]) == {"graph", "directions", "factors", "values", "predictions"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OWN + "factrs = 3\n", "Did you mean 'factors'"),
+        (OWN + GRID, "make two grids"),
+        (OWN.replace("{path}", "nowhere.csv"), "no data file"),
+    ],
+)
+def test_a_grid_on_a_file_is_refused_before_any_work(tmp_path, text, message):
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "grid.toml").write_text(text.replace("{path}", str(tmp_path / "mine.csv")))
+    with pytest.raises(InvalidInputError, match=message):
+        read_grid(tmp_path / "grid.toml")

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / ".github").rglob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "api").glob("*.md"),
+    ]
+)
+GENERATED = {"tutorials/index": ROOT / "tutorials"}
+"""Pages that the build makes, and what it makes them of."""
 
 
 def targets(text):
@@ -16,12 +25,27 @@ def targets(text):
 
 
 def missing(page):
-    return [t for t in targets(page.read_text("utf-8")) if not (page.parent / t).exists()]
+    found = targets(page.read_text("utf-8"))
+    return [t for t in found if not GENERATED.get(t, page.parent / t).exists()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_what_a_page_links_to_is_there(page):
     assert missing(page) == []
+
+
+def test_every_page_of_the_summary_for_machines_is_a_page():
+    text = (ROOT / "docs" / "llms.txt").read_text("utf-8")
+    for target in re.findall(r"\]\(([^)]+)\.html\)", text):
+        page = GENERATED.get(target, ROOT / "docs" / f"{target}.md")
+        assert page.exists(), target
+
+
+def test_every_page_is_in_the_table_of_contents():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    listed = set(re.findall(r"^([\w/-]+)$", index, flags=re.MULTILINE))
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages <= listed
 
 
 def test_a_link_to_nothing_is_noticed(tmp_path):

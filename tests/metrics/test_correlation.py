@@ -96,12 +96,13 @@ def test_the_matching_is_the_best_of_all(seed, n_learned, n_true):
     assert matrix[list(rows), list(columns)].mean() == pytest.approx(best_mean(matrix.tolist()))
 
 
-def test_factors_without_a_partner_are_named_and_stay_out_of_the_mean():
+def test_a_true_factor_without_a_partner_is_named_and_counts_zero():
     true = np.random.default_rng(0).standard_normal((100, 3))
     fewer, more = mean_correlation(true[:, [2, 0]], true), mean_correlation(true, true[:, [2, 0]])
     assert (fewer.unmatched_learned, fewer.unmatched_true) == ((), (1,))
     assert (more.unmatched_learned, more.unmatched_true) == ((1,), ())
-    assert fewer.mean == more.mean == pytest.approx(1.0)
+    assert fewer.mean == pytest.approx(2 / 3)
+    assert more.mean == fewer.over_pairs == more.over_pairs == pytest.approx(1.0)
     assert "2 matched pairs of 2 learned and 3 true factors; unmatched: true factor 1" in str(fewer)
 
 

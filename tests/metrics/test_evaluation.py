@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from ucad.metrics import (
     ALL_METRICS,
     FAST_METRICS,
     ConstantFactorWarning,
+    Correlation,
     EvaluationSettings,
     RDCSettings,
     evaluate,
+    mean_correlation,
 )
 
 RNG = np.random.default_rng(0)
@@ -146,6 +149,22 @@ def test_fewer_or_more_learned_factors_can_be_evaluated():
     for learned in (LEARNED[:, :2], np.column_stack([LEARNED, TRUE[::-1, :2]])):
         table = evaluate(learned, TRUE, metrics=FAST_METRICS, settings=QUICK)
         assert "unmatched" in table["mcc_pearson"].detail
+
+
+@pytest.mark.parametrize("coefficient", Correlation)
+def test_an_unmatched_true_factor_counts_zero_in_value_interval_and_chance(coefficient):
+    learned, metric = LEARNED[:, :2], f"mcc_{coefficient.value}"
+    settings = replace(QUICK, n_permutations=3)
+    counted = evaluate(learned, TRUE, metrics=[metric], settings=settings)[metric]
+    over_pairs = replace(settings, over_pairs=True)
+    alone = evaluate(learned, TRUE, metrics=[metric], settings=over_pairs)[metric]
+    found = mean_correlation(learned, TRUE, coefficient)
+    assert counted.value == pytest.approx(found.values.sum() / 3)
+    assert alone.value == pytest.approx(found.values.mean())
+    for name in ("value", "low", "high", "chance"):
+        assert getattr(counted, name) == pytest.approx(getattr(alone, name) * 2 / 3)
+    assert "counts 0" in counted.detail
+    assert "counts 0" not in alone.detail
 
 
 def test_importing_the_metrics_does_not_import_torch():

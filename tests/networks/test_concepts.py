@@ -48,6 +48,12 @@ def test_lines_over_all_concepts_are_those_of_the_metrics(table):
     assert table.find("r2_linear").value == pytest.approx(bare["r2_linear"].value)
 
 
+def test_concepts_need_not_all_be_factors_so_the_mean_is_over_the_pairs():
+    found = concept_table(Z[:, :1], CONCEPTS, metrics=FAST[:1], settings=QUICK).find("mcc_pearson")
+    true = np.c_[CONCEPTS["sign"], CONCEPTS["square"]].astype(float)
+    assert found.value == pytest.approx(mean_correlation(Z[:, :1], true).over_pairs)
+
+
 def test_placebos_have_their_mean_and_their_largest(table):
     level = table.find("best_pearson", "sign").placebos["noise"]
     values = [max(abs(np.corrcoef(z[:, k], Z[:, 1] > 0)[0, 1]) for k in range(3)) for z in NOISE]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["Answer", "Claim", "figure", "listed", "worst"]
+__all__ = ["WORST_FIRST", "Answer", "Claim", "figure", "listed", "worst"]
 
 
 class Answer(StrEnum):
@@ -20,6 +20,9 @@ class Answer(StrEnum):
 
 
 _FROM_GOOD_TO_BAD = (Answer.YES, Answer.PARTLY, Answer.UNKNOWN, Answer.NO)
+
+WORST_FIRST = (Answer.NO, Answer.PARTLY, Answer.UNKNOWN, Answer.YES)
+"""The order in which answers are shown: what may not be claimed, or not in full, comes first."""
 
 
 def worst(answers: Iterable[Answer]) -> Answer:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ucad.claims.answers import Answer, Claim
+from ucad.claims.answers import WORST_FIRST, Answer, Claim
 from ucad.claims.suggestions import Suggestion
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.notebook import folded, paragraph, table
 
 __all__ = ["ASSUMED", "CLAIMABLE", "WIDTH", "Certificate", "Permission"]
 
@@ -107,6 +108,20 @@ class Certificate:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise FormatError(f"This is not a certificate: {error!r}.") from error
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [one.answer.value, CLAIMABLE[one.what], " ".join(one.conditions)]
+            for one in sorted(self.permissions, key=lambda one: WORST_FIRST.index(one.answer))
+        ]
+        why = [[claim.answer.value, claim.question, claim.text] for claim in self.claims]
+        suggested = "".join(paragraph(one.text) for one in self.suggestions)
+        return (
+            paragraph(self.verdict, strong="What may be claimed.")
+            + table(["answer", "claim", "conditions, or why not"], rows)
+            + folded("What this suggests", suggested)
+            + folded("Why", table(["answer", "question", ""], why))
+        )
 
     def __str__(self) -> str:
         lines = [*_wrapped(self.verdict), "", "What may be claimed"]

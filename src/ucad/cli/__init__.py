@@ -15,16 +15,20 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ucad import __version__
 from ucad.cli.compare import compare
+from ucad.cli.completion import completion
 from ucad.cli.demo import demo
 from ucad.cli.evaluate import evaluate
+from ucad.cli.export import export
 from ucad.cli.factors import factors
 from ucad.cli.fit import fit
 from ucad.cli.info import info
-from ucad.cli.inspect import certify, predict, report
+from ucad.cli.inspect import certify, report
 from ucad.cli.networks import record
 from ucad.cli.output import patient_output
+from ucad.cli.predict import predict
 from ucad.cli.simulate import simulate
 from ucad.cli.steer import steer
+from ucad.cli.supernodes import supernodes
 from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
 
@@ -53,10 +57,13 @@ app.command(certify)
 app.command(report)
 app.command(compare)
 app.command(predict)
+app.command(export)
 app.command(simulate)
 app.command(record)
 app.command(steer)
+app.command(supernodes)
 app.command(sweep)
+app.command(completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -29,29 +29,52 @@ def shown_progress(*, quiet: bool = False) -> Iterator[Progress]:
 
 def _lines() -> Progress:
     shown_at: dict[str, float] = {}
+    begun_at: dict[str, tuple[float, int]] = {}
 
     def show(event: ProgressEvent) -> None:
         now = time.monotonic()
+        begun_at.setdefault(event.stage, (now, event.done))
         if now - shown_at.get(event.stage, -_SECONDS_BETWEEN_LINES) < _SECONDS_BETWEEN_LINES:
             return
         shown_at[event.stage] = now
         total = "" if event.total is None else f"/{event.total}"
         tail = f"  {event.message}" if event.message else ""
-        print(f"{event.stage}: {event.done}{total}{tail}", file=sys.stderr, flush=True)
+        left = _left(event, *begun_at[event.stage], now)
+        print(f"{event.stage}: {event.done}{total}{tail}{left}", file=sys.stderr, flush=True)
 
     return show
+
+
+def _left(event: ProgressEvent, begun: float, done_then: int, now: float) -> str:
+    """How long it will take at the pace so far, in words; nothing where that cannot be said.
+
+    >>> _left(ProgressEvent("fits", 30, 120), 0.0, 0, 60.0)
+    ', about 3 min left'
+    """
+    if event.total is None or event.done <= done_then or event.done >= event.total:
+        return ""
+    seconds = (event.total - event.done) * (now - begun) / (event.done - done_then)
+    return f", about {f'{seconds:.0f} s' if seconds < 100 else f'{seconds / 60:.0f} min'} left"
 
 
 @contextlib.contextmanager
 def _bars() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[message]}"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, object] = {}

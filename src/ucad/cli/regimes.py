@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
 
 if TYPE_CHECKING:
+    from ucad.cli.fit_options import ReadingOptions
     from ucad.data import InterventionalData
-    from ucad.data.formats import ReadOptions
     from ucad.effects import RegimePredictions
     from ucad.estimator import UCAD
     from ucad.gene_sets import Enrichment
@@ -23,7 +23,7 @@ MAX_SHOWN = 15
 
 
 def show_regimes(
-    run: Path, named: tuple[str, ...], data: Path | None, options: ReadOptions, *, json: bool
+    run: Path, named: tuple[str, ...], data: Path | None, options: ReadingOptions, *, json: bool
 ) -> None:
     """Prints the scoreboard, and the regimes that are named in full."""
     import ucad
@@ -62,20 +62,22 @@ def run_enrichment(run: Run, gene_sets: Path | None) -> Enrichment | None:
     return None if gene_sets is None else enrichment(run.scm.graph, read_gene_sets(gene_sets))
 
 
-def _samples(model: UCAD, run: Path, path: Path | None, options: ReadOptions) -> InterventionalData:
+def _samples(
+    model: UCAD, run: Path, path: Path | None, options: ReadingOptions
+) -> InterventionalData:
     """The samples to compare with: the columns of a file that the model knows, or the run's own."""
     import numpy as np
 
-    import ucad
+    from ucad.cli.fit_options import given
+    from ucad.cli.reading import read_data
+    from ucad.cli.settings import resolve
     from ucad.data.duplicates import JOINT
 
     if path is None:
         if model.sample_ is None:
             raise FormatError(f"'{run}' holds no sample of the data. Name a file with --data.")
         return model.sample_
-    read = ucad.read(
-        path, target=options.target, control=options.control, log_counts=options.log_counts
-    )
+    read = read_data(path, resolve(None, given(options)))
     names = model.graph_.variable_names
     known = {*names, *(part for name in names for part in name.split(JOINT))}
     columns = [j for j, name in enumerate(read.variable_names) if name in known]

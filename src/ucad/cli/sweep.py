@@ -39,7 +39,8 @@ def sweep(
     ----------
     grid
         A TOML file with tables [[grid]], in which a list is an axis: setting, size, seed, solver
-        and the other options of a task.
+        and the other options of a task; or data, a file of your own, with the settings of
+        `ucad fit`.
     output
         The table: a .jsonl file.
     on

@@ -88,7 +88,8 @@ def recommend(
     if adequate is None:
         return _none_adequate(full, likely or full[-1], direct)
     if likely is None or likely.n_factors == adequate.n_factors:
-        return _agreed(adequate, direct, checked=likely is not None)
+        tried_more = full[-1].n_factors > adequate.n_factors
+        return _agreed(adequate, direct, checked=likely is not None and tried_more)
     if not adequate.n_factors:
         return _only_likely(full[0], likely, direct)
     return _both(adequate, likely, direct)

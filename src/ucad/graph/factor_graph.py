@@ -14,6 +14,7 @@ from jaxtyping import Int
 from ucad._types import BooleanMatrix, LayerOf, VariablesByFactors
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph.boolean import boolean_product, has_anchors, in_anchors, out_anchors
+from ucad.notebook import paragraph, table
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -248,6 +249,13 @@ class FactorGraph:
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def _repr_html_(self) -> str:
+        rows = [
+            [z, *map(_listed, (self.parents(z), self.children(z), self.high_level_children(z)))]
+            for z in self.factor_names
+        ]
+        return paragraph(repr(self)) + table(["factor", "made from", "drives", "acts on"], rows)
+
     def __repr__(self) -> str:
         return (
             f"FactorGraph({self.n_variables} variables, {self.n_factors} factors, "
@@ -283,3 +291,8 @@ def _position(name: str, names: Sequence[str], kind: str) -> int:
         raise InvalidInputError(
             f"There is no {kind} '{name}'.{did_you_mean(name, names)}"
         ) from None
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) or "nothing") + more

@@ -72,7 +72,12 @@ class MCC:
 
     @property
     def mean(self) -> float:
-        """The mean over the matched pairs; factors without a partner do not enter."""
+        """The mean over the true factors; one without a partner counts 0."""
+        return float(self.values.sum()) / self.matrix.shape[1]
+
+    @property
+    def over_pairs(self) -> float:
+        """The mean over the matched pairs alone, for concepts that need not all be factors."""
         return float(self.values.mean())
 
     @property
@@ -87,7 +92,7 @@ class MCC:
 
     @property
     def averaged_over(self) -> str:
-        """Which pairs the mean is over, and who has no partner."""
+        """Which pairs were matched, and who has no partner."""
         n_learned, n_true = self.matrix.shape
         text = f"{len(self.values)} matched pairs of {n_learned} learned and {n_true} true factors"
         left_over = [f"learned factor {k}" for k in self.unmatched_learned]
@@ -115,8 +120,8 @@ def mean_correlation(
 
         MCC = max over one-to-one matchings π of mean_k |corr(ẑ_π(k), z_k)|
 
-    The numbers of factors may differ: then the mean is over the min(learned, true) matched pairs,
-    and the result names the factors left over. A constant factor counts 0, with a warning.
+    The numbers of factors may differ: a true factor without a partner counts 0, and the result
+    names the factors left over. A constant factor counts 0, with a warning.
 
     Cost: O(samples · learned · true), and the Hungarian algorithm on the matrix.
     Source: the paper's section "Metrics".
@@ -213,7 +218,7 @@ class FixedSide:
         self._bases = side_bases(z, side, coefficient, rdc)
 
     def mcc(self, other: FactorSamples) -> float:
-        """The mean over the best matching with other factors of the same samples."""
+        """`MCC.mean` of the best matching with other factors of the same samples."""
         pair = (self._z, other) if self._side == 0 else (other, self._z)
         if self._coefficient is Correlation.RDC and self._rdc is not None and self._rdc.remove_bias:
             return mean_correlation(*pair, self._coefficient, self._rdc).mean
@@ -221,7 +226,7 @@ class FixedSide:
         bases = (self._bases, new) if self._side == 0 else (new, self._bases)
         matrix = largest_canonical_correlations(*bases)
         rows, columns = best_matching(matrix)
-        return float(matrix[list(rows), list(columns)].mean())
+        return float(matrix[list(rows), list(columns)].sum()) / matrix.shape[1]
 
 
 def resampled_correlations(

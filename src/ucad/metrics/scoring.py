@@ -18,6 +18,7 @@ from ucad.metrics.chance import (
 )
 from ucad.metrics.checks import FactorPair
 from ucad.metrics.correlation import (
+    MCC,
     Correlation,
     best_matching,
     correlation_bases,
@@ -51,6 +52,8 @@ class EvaluationSettings:
         n_graphs: random graphs behind the chance level of the structure.
         trees: which trees DCI takes its importances from.
         rdc: k, s, tolerance and seed of the dependence coefficient.
+        over_pairs: take MCC over the matched pairs alone, for concepts that need not all be
+            factors; else a true factor without a partner counts 0.
     """
 
     seed: int = 0
@@ -63,6 +66,7 @@ class EvaluationSettings:
     n_graphs: int = 100
     trees: Trees = Trees.GRADIENT_BOOSTING
     rdc: RDCSettings = field(default_factory=RDCSettings)
+    over_pairs: bool = False
 
     def __post_init__(self) -> None:
         for name in ("n_resamples", "n_permutations", "n_rotations", "n_refits", "n_graphs"):
@@ -78,9 +82,9 @@ def score_correlation(
 ) -> list[Score]:
     """Returns the line of MCC with one coefficient; its interval and its three chance levels."""
     found = mean_correlation(pair.learned, pair.true, coefficient, settings.rdc)
-    n_samples = len(pair.true)
+    value, n_samples = _mean_of(found, settings), len(pair.true)
     resampled, shuffled = _reordered_mcc(pair, settings, coefficient)
-    interval = _interval(resampled, found.mean, n_samples, settings)
+    interval = _interval(resampled, value, n_samples, settings)
     rotations = RotationSettings(
         n_rotations=settings.n_rotations, seed=settings.seed, against_true=False
     )
@@ -92,13 +96,13 @@ def score_correlation(
     return [
         Score(
             metric=f"mcc_{coefficient.value}",
-            value=found.mean,
+            value=value,
             low=None if interval is None else max(0.0, interval.low),
             high=None if interval is None else min(1.0, interval.high),
             chance=_chance(shuffled, n_samples, settings.n_permutations, settings),
             true_rotated=None if rotated is None else rotated.true_rotated.mean,
             learned_rotated=None if rotated is None else rotated.learned_rotated.mean,
-            detail=f"{found.coefficient}; {found.averaged_over}",
+            detail=_detail(found, settings),
         )
     ]
 
@@ -175,21 +179,33 @@ def _reordered_mcc(
     def resampled(rows: Int[np.ndarray, " samples"]) -> float:
         counts = np.bincount(rows, minlength=len(pair.true)).astype(np.float64)
         if not is_ranked:
-            return _best_mean(by_counts(counts))
+            return _best_mean(by_counts(counts), settings)
         sides = [(of(counts) / len(counts)).T[:, :, None] for of in ranks]
-        return _best_mean(Resampler(*sides)(counts))
+        return _best_mean(Resampler(*sides)(counts), settings)
 
     def shuffled(rows: Int[np.ndarray, " samples"]) -> float:
         if coefficient is Correlation.RDC and settings.rdc.remove_bias:
-            return mean_correlation(pair.learned, pair.true[rows], coefficient, settings.rdc).mean
-        return _best_mean(largest_canonical_correlations(left, right[:, rows]))
+            drawn = mean_correlation(pair.learned, pair.true[rows], coefficient, settings.rdc)
+            return _mean_of(drawn, settings)
+        return _best_mean(largest_canonical_correlations(left, right[:, rows]), settings)
 
     return resampled, shuffled
 
 
-def _best_mean(matrix: Float[np.ndarray, "learned true"]) -> float:
+def _detail(found: MCC, settings: EvaluationSettings) -> str:
+    counted = found.unmatched_true and not settings.over_pairs
+    zero = "; a true factor without a partner counts 0" if counted else ""
+    return f"{found.coefficient}; {found.averaged_over}{zero}"
+
+
+def _mean_of(found: MCC, settings: EvaluationSettings) -> float:
+    return found.over_pairs if settings.over_pairs else found.mean
+
+
+def _best_mean(matrix: Float[np.ndarray, "learned true"], settings: EvaluationSettings) -> float:
     rows, columns = best_matching(matrix)
-    return float(matrix[list(rows), list(columns)].mean())
+    values = matrix[list(rows), list(columns)]
+    return float(values.sum()) / (len(values) if settings.over_pairs else matrix.shape[1])
 
 
 def _interval(

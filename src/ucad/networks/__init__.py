@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ucad.networks.attribution_graphs import read_attribution_graph, write_supernodes
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
 from ucad.networks.controls import ControlScore, Verdict
 from ucad.networks.cost import RecordingCost, SteeringCost, recording_cost, steering_cost
@@ -35,6 +36,7 @@ from ucad.networks.predictions import (
     decoded_accuracy,
     dose_response,
 )
+from ucad.networks.readouts import readouts
 from ucad.networks.recording import (
     Activation,
     Recording,
@@ -51,6 +53,7 @@ from ucad.networks.steering_table import (
     steering_table,
 )
 from ucad.networks.subspaces import SubspaceSettings, SubspaceSwap, learn_subspace
+from ucad.networks.supernodes import group_nodes
 
 __all__ = [
     "Activation",
@@ -92,6 +95,7 @@ __all__ = [
     "factor_swap",
     "features_of",
     "forward",
+    "group_nodes",
     "hybrid",
     "interchange_score",
     "learn_subspace",
@@ -103,6 +107,8 @@ __all__ = [
     "random_linear_factors",
     "random_live_units",
     "random_rotations",
+    "read_attribution_graph",
+    "readouts",
     "record",
     "recording_cost",
     "rotated_factor_swaps",
@@ -112,4 +118,5 @@ __all__ = [
     "tensor_output",
     "undisturbed",
     "untrained_like",
+    "write_supernodes",
 ]

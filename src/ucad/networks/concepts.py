@@ -148,6 +148,7 @@ def concept_table(
         settings: seeds and numbers of draws. R² by MLP is refitted `n_refits` times at most.
     """
     settings = EvaluationSettings() if settings is None else settings
+    settings = replace(settings, over_pairs=True)  # not every concept need be a factor
     kinds = {POSITIVE: dict(positive), NEGATIVE: dict(negative or {})}
     sets = {name: list(drawn) for name, drawn in (placebos or {}).items()}
     scores: list[ConceptScore] = []

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ucad.consensus.support import Graph, Support
+from ucad.effects import RegimePredictions
 from ucad.errors import InvalidInputError, MissingDependencyError
 from ucad.graph import FactorGraph
 from ucad.report.charts import block_order
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["factor_concept_figure", "factor_path_figure", "graph_figure", "heat_map_figure"]
+__all__ = [
+    "factor_concept_figure",
+    "factor_path_figure",
+    "graph_figure",
+    "heat_map_figure",
+    "prediction_figure",
+]
 
 UP, DOWN, FACTOR, VARIABLE = "#0072b2", "#c04f00", "#33415c", "#5a626b"
 NOT_STABLE = "#9aa1a9"
@@ -131,6 +138,19 @@ def factor_path_figure(factors: Mapping[str, Any]) -> Figure:
     axes.set_xticks(m)
     axes.set_xlabel("number of factors (filled: adequate)")
     axes.set_ylabel("held-out NLL per variable, nats")
+    return figure
+
+
+def prediction_figure(found: RegimePredictions) -> Figure:
+    """Predicted against measured changes: a point per regime and variable that is no target."""
+    free = ~found.changes.targets
+    predicted, measured = found.predicted["ucad"][free], found.changes.change[free]
+    figure = _figure(4.6, 4.2)
+    axes = figure.subplots()
+    axes.axline((0, 0), slope=1, color=VARIABLE, linewidth=0.8)
+    axes.scatter(predicted, measured, s=8, alpha=0.4, color=UP, linewidths=0)
+    axes.set_xlabel("predicted change, sd of controls")
+    axes.set_ylabel("measured change, sd of controls")
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ucad.scm.abstraction import Abstraction, AbstractionError, HighLevelModel, LowLevelModel
 from ucad.scm.bound import ErrorBound, error_bound
 from ucad.scm.context import ActsOn, ContextEffect, at_average_context
+from ucad.scm.factor_clamps import variables_for
 from ucad.scm.factor_scm import VARIANCE_FLOOR, FactorSCM, State
 from ucad.scm.families import (
     FAMILIES,
@@ -76,4 +77,5 @@ __all__ = [
     "save_scm",
     "shift",
     "soft",
+    "variables_for",
 ]

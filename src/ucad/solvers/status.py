@@ -10,6 +10,7 @@ from ucad.claims.hidden_actions import HiddenAction, marked
 from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError, did_you_mean
+from ucad.notebook import folded, paragraph
 from ucad.scm import FactorSCM, at_average_context
 
 __all__ = ["FitResult", "FitStatus"]
@@ -73,6 +74,12 @@ class FitStatus:
         if self.removed_edges:
             parts.append(f"Removed to get a DAG: {', '.join(self.removed_edges)}.")
         return " ".join([*parts, *self.advice])
+
+    def _repr_html_(self) -> str:
+        good = self.converged and self.feasible
+        notes = "".join(map(paragraph, self.notes))
+        mark = "✓" if good else "✗"
+        return paragraph(str(self), strong=mark) + folded(f"{len(self.notes)} notes", notes)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the status as plain dicts, lists, strings and numbers."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ from ucad.errors import FormatError, InvalidInputError, did_you_mean
 from ucad.files import read_toml
 from ucad.sweep.table import Task
 
-__all__ = ["RECOVERY", "Grid", "read_grid"]
+__all__ = ["OWN_DATA", "RECOVERY", "Grid", "read_grid"]
 
 RECOVERY = "ucad.sweep.recovery:recover"
 """The default: simulate one of the paper's problems, fit it, compare with the truth."""
+
+OWN_DATA = "ucad.cli.own_data:fit_own"
+"""What is done with tasks that name a data file: one fit, with the settings of `ucad fit`."""
 
 MAX_TASKS = 1_000_000
 """The most tasks of one table: more rows than anybody can read."""
@@ -44,6 +48,7 @@ def read_grid(path: Path, *, allow_code: bool = False) -> Grid:
         seed = "0:5"            # 0, 1, 2, 3, 4
         solver = "search"
 
+    A table with `data = "screen.csv"` fits that file instead, with the settings of `ucad fit`.
     The tasks are all combinations of each table, the first axis varying slowest. `function =
     "package.module:name"` at the top has something else done with them: that module is imported
     and its function called, so it must be allowed.
@@ -75,11 +80,23 @@ def read_grid(path: Path, *, allow_code: bool = False) -> Grid:
         )
     tasks = tuple(task for table in tables for task in _combinations(table))
     if function == RECOVERY:
+        function, canonical = _ours(tables)
         # It knows its options; a typo is refused before any work is done.
-        from ucad.sweep.recovery import canonical
-
         tasks = tuple(canonical(task) for task in tasks)
     return Grid(tasks, function)
+
+
+def _ours(tables: Sequence[Mapping[str, Any]]) -> tuple[str, Callable[[Task], dict[str, Any]]]:
+    """Which of our two functions does the tasks, and what puts one into its own form."""
+    on_files = {"data" in table for table in tables}
+    if on_files == {True, False}:
+        raise InvalidInputError(
+            "The tables of a grid must all name 'data' or none of them: make two grids."
+        )
+    function = OWN_DATA if on_files == {True} else RECOVERY
+    # By name, as a worker does it: the command line lies above the sweeps.
+    module = importlib.import_module(function.partition(":")[0])
+    return function, module.canonical
 
 
 def _combinations(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -227,11 +227,8 @@ def _figures(problem: Problem, result: FitResult) -> dict[str, Any]:
     learned = result.scm.state_map(problem.test.x).numpy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantFactorWarning)
-        # A true factor that nothing was found for counts 0; MCC.mean would pass over it.
         mcc = {
-            f"mcc_{c.value}": float(
-                mean_correlation(learned, problem.factors, c).values.sum() / truth.n_factors
-            )
+            f"mcc_{c.value}": mean_correlation(learned, problem.factors, c).mean
             for c in Correlation
         }
     return {

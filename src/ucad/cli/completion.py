@@ -1,0 +1,23 @@
+"""`ucad completion`: a script that lets a shell complete commands and options."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["completion"]
+
+
+def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> None:
+    """Print the script with which a shell completes ucad's commands, options and choices.
+
+    For bash or zsh: eval "$(ucad completion bash)", in this shell or in its start-up file. For
+    fish: ucad completion fish > ~/.config/fish/completions/ucad.fish
+
+    Parameters
+    ----------
+    shell
+        Which shell.
+    """
+    from ucad.cli import app
+
+    print(app.generate_completion(shell=shell))
