@@ -15,7 +15,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 def steps(block):
     """The commands of a block, each with what it should print."""
     parts = ("\n" + block.code).split("\n$ ")[1:]
-    return [(part.split("\n", 1) + [""])[:2] for part in parts]
+    return [[*part.split("\n", 1), ""][:2] for part in parts]
 
 
 def test_the_way_from_a_table_to_a_claim_is_as_written(tmp_path, monkeypatch, capsys):
