@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.report.models import paper_content, random_content
-from ucad.report import write_report
+from tests.report.models import LONG, paper_content, random_content
+from ucad.graph import FactorGraph
+from ucad.report import ReportContent, write_report
+from ucad.simulate import MechanismRecipe, random_factor_scm, random_targets, simulate
 
 pytestmark = pytest.mark.browser
 
 ENTER, RIGHT, LEFT, ESCAPE, TAB = "\ue007", "\ue014", "\ue012", "\ue00c", "\ue004"
+
+
+def chain_content(n_factors=5):
+    """Factors in one row, each of which acts on all that follow."""
+    pairs = [(k, other) for k in range(n_factors) for other in range(k + 1, n_factors)]
+    Q, R = np.zeros((2, n_factors + len(pairs) + 1, n_factors), dtype=bool)
+    Q[np.arange(n_factors), np.arange(n_factors)] = True
+    for row, (k, other) in enumerate(pairs, start=n_factors):
+        R[row, k] = Q[row, other] = True
+    R[-1, -1] = True
+    rng = np.random.default_rng(0)
+    scm = random_factor_scm(FactorGraph(Q, R), MechanismRecipe(noise_scale=0.4), rng)
+    data = simulate(scm, random_targets(4, len(Q), rng), np.sort(np.arange(200) % 5), 0)
+    return ReportContent(title="A chain", scm=scm, data=data)
+
+
 MAKERS = {
     "paper": lambda: paper_content("e", "64-6", 1),
     "odd": lambda: random_content(8, 1, hostile=True),
     "large": lambda: random_content(1000, 12, probability=0.05),
+    "small": lambda: paper_content("b", "16-3", 1),
+    "chain": chain_content,
 }
 CARD = "return document.getElementById('card').innerText"
 NODE_AT = """
@@ -61,6 +82,7 @@ def test_no_console_error_and_no_sideways_scrolling(browser, pages, name, dark, 
 def test_clicking_a_factor_shows_its_card_and_lights_its_neighbours(browser, pages, contents):
     graph = contents["paper"].scm.graph
     browser.open(pages["paper"])
+    browser.run("document.getElementById('show-low').click()")
     for factor in ("Z4", "Z1"):
         browser.click_at(*browser.run(NODE_AT, factor))
         card = shown_card(browser, factor)
@@ -166,3 +188,135 @@ def test_printers_get_a_picture_of_the_graph_instead_of_its_canvas(browser, page
     )
     browser.devtools("Emulation.setEmulatedMedia", media="")
     assert shown == ["none", "none", "block"]
+
+
+NAMES = "return document.getElementById('graph').cytoscape.nodes().map((n) => n.data('name'))"
+TIP = "const t = document.getElementById('tip'); return t.hidden ? '' : t.textContent"
+TYPE = """
+const box = document.getElementById('find');
+box.value = arguments[0];
+box.dispatchEvent(new Event('input'));
+return [...document.querySelectorAll('#found button')].map((b) => b.title);
+"""
+
+
+def test_many_variables_begin_with_the_factors_and_few_with_all(browser, pages, contents):
+    for name, whole in (("large", False), ("paper", False), ("small", True)):
+        graph = contents[name].scm.graph
+        browser.open(pages[name])
+        shown = set(browser.run(NAMES))
+        assert (shown == set(graph.factor_names)) is not whole
+
+
+def test_opening_a_factor_shows_its_variables_and_no_others(browser, pages, contents):
+    graph = contents["large"].scm.graph
+    browser.open(pages["large"])
+    browser.run("document.querySelector('[data-factor=\"3\"]').click()")
+    browser.run("document.getElementById('open-factor').click()")
+    wanted = {"Z4", *graph.parents("Z4"), *graph.children("Z4")}
+    assert set(browser.run(NAMES)) == wanted
+    browser.run("document.getElementById('open-factor').click()")
+    assert set(browser.run(NAMES)) == set(graph.factor_names)
+
+
+def test_a_factor_is_opened_and_closed_by_the_keyboard(browser, pages, contents):
+    graph = contents["large"].scm.graph
+    browser.open(pages["large"])
+    browser.run("document.getElementById('graph').focus()")
+    browser.press(RIGHT)
+    browser.press(ENTER)
+    opened = browser.wait_for(NAMES, lambda names: len(names) != graph.n_factors)
+    assert set(opened) == {"Z1", *graph.parents("Z1"), *graph.children("Z1")}
+    browser.press(ESCAPE)
+    assert set(browser.run(NAMES)) == set(graph.factor_names)
+
+
+def test_a_variable_is_found_by_a_part_of_its_name_and_shown_in_its_factor(
+    browser, pages, contents
+):
+    graph = contents["large"].scm.graph
+    variable = graph.parents("Z5")[0]
+    browser.open(pages["large"])
+    assert browser.run(TYPE, variable.lower())[0] == variable
+    browser.run("document.querySelector('#found button').click()")
+    assert variable in browser.run(NAMES)
+    assert shown_card(browser, variable).startswith(variable)
+    assert browser.run(TYPE, "no such name") == []
+    said = browser.run("return document.getElementById('found').innerText")
+    assert said.startswith("No variable")
+
+
+def test_a_variable_without_an_edge_is_found_and_said_to_have_none(browser, pages, contents):
+    graph = contents["large"].scm.graph
+    used = graph.Q.any(axis=1) | graph.R.any(axis=1)
+    name = graph.variable_names[int(np.flatnonzero(~used)[0])]
+    browser.open(pages["large"])
+    browser.run(TYPE, name)
+    browser.run("document.querySelector('#found button').click()")
+    assert "no edge in this model" in shown_card(browser, name)
+
+
+def test_no_edge_between_factors_hides_another_or_goes_through_a_factor(browser, pages):
+    browser.open(pages["chain"])
+    browser.run("document.getElementById('show-high').click()")
+    middles, boxes = browser.run(
+        "const cy = document.getElementById('graph').cytoscape;"
+        "const box = (n) => { const b = n.boundingBox({includeLabels: false});"
+        "return [b.x1, b.x2, b.y1, b.y2]; };"
+        "return [cy.edges().map((e) => [e.midpoint().x, e.midpoint().y]), cy.nodes().map(box)]"
+    )
+    points = np.array(middles)
+    assert len(points) == 10
+    apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+    assert apart[~np.eye(len(points), dtype=bool)].min() > 8
+    for x1, x2, y1, y2 in boxes:
+        inside = (points[:, 0] > x1) & (points[:, 0] < x2) & (points[:, 1] > y1)
+        assert not (inside & (points[:, 1] < y2)).any()
+
+
+def test_long_names_are_cut_in_the_middle_and_whole_on_hover(browser, pages):
+    browser.open(pages["odd"])
+    short = browser.run(
+        "const cy = document.getElementById('graph').cytoscape;"
+        "return cy.nodes().filter((n) => n.data('name') === arguments[0])[0].data('short')",
+        LONG,
+    )
+    assert short[0] == LONG[0]
+    assert short[-1] == LONG[-1]
+    assert "…" in short
+    assert len(short) <= 10
+    x, y = browser.run(NODE_AT, LONG)
+    for above in (60, 0):
+        browser.move_to(x, y - above)
+    assert browser.wait_for(TIP, bool) == LONG
+
+
+@pytest.mark.parametrize("figure", [".heat rect.up, .heat rect.down", "table.bars th[title]"])
+def test_what_hovers_also_answers_to_a_tap(browser, pages, figure):
+    browser.open(pages["small"], width=390, height=800)
+    x, y = browser.run(
+        "const e = document.querySelector(arguments[0]);"
+        "e.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const b = e.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]",
+        figure,
+    )
+    for kind, points in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        browser.devtools("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+    assert browser.wait_for(TIP, bool)[0] in "XZ"
+
+
+def test_a_linear_model_has_one_bar_per_effect_and_another_two(browser, pages):
+    rows = "return [...document.querySelectorAll('#effect th')].map((e) => e.textContent)"
+    browser.open(pages["small"])
+    assert "" not in browser.run(rows)
+    browser.open(pages["paper"])
+    assert "" in browser.run(rows)
+
+
+def test_tables_fit_a_phone_without_scrolling_sideways(browser, pages):
+    browser.open(pages["paper"], width=390, height=800)
+    wide = browser.run(
+        "return [...document.querySelectorAll('.scroll')].filter((e) => e.querySelector('.stack')"
+        "&& e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert wide == 0

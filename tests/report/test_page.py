@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from tests.report.models import HOSTILE, METRICS, paper_content, random_content
+from ucad.effects import predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.report import ReportContent, render, write_report
+from ucad.report.scatter import MAX_POINTS, prediction_scatter
 
 LOADING = {"src", "srcset", "data", "poster", "action", "formaction", "background", "cite"}
 
@@ -216,3 +219,73 @@ def test_the_file_is_moved_into_place_and_nothing_else_is_left(tmp_path):
 def test_data_of_other_variables_are_refused(content):
     with pytest.raises(InvalidInputError, match="must have the variables of its 'scm'"):
         ReportContent(title="", scm=content.scm, data=random_content(8, 2).data)
+
+
+def test_above_forty_variables_the_graph_begins_with_the_factors(content, page):
+    assert payload(page)["many"]
+    assert "open it to see its variables" in page
+    assert not payload(render(random_content(8, 2)))["many"]
+
+
+def test_every_variable_can_be_found_with_or_without_an_edge(content, page):
+    data = payload(page)
+    drawn = {name for _, name, is_factor, *_ in data["low"]["nodes"] if not is_factor}
+    assert drawn | set(data["unused"]) == set(content.scm.graph.variable_names)
+    assert not drawn & set(data["unused"])
+
+
+def test_what_may_not_be_claimed_comes_first_and_a_yes_is_folded(content, page):
+    certificate = content.certificate
+    order = ["no", "partly", "not known", "yes"]
+    start, end = page.index('<ul class="permissions">'), page.index("Why: every question")
+    shown = re.findall(r'class="badge ([\w-]+)"', page[start:end])
+    assert [order.index(answer.replace("-", " ")) for answer in shown] == sorted(
+        order.index(one.answer.value) for one in certificate.permissions
+    )
+    n_yes = sum(claim.answer.value == "yes" for claim in certificate.claims)
+    assert f"<summary>{n_yes} questions answered with yes</summary>" in page
+
+
+def test_stages_of_a_search_are_a_table_and_training_is_curves():
+    search = [
+        {"stage": "choice of factors", "score": -10.0, "n_edges": 4, "seconds": 1.0},
+        {"stage": "joint fit", "score": 5.0, "n_edges": 4, "seconds": 4.0},
+    ]
+    stages = render(paper_content("e", "16-3", 0, history=search))
+    assert "Stages of the search" in stages
+    assert '<svg class="chart" viewBox="0 0 320 180"' not in stages
+    assert "15" in Reader(stages[stages.index("Stages of the search") :]).words
+    training = render(paper_content("e", "16-3", 0))
+    assert "Stages of the search" not in training
+    assert '<svg class="chart" viewBox="0 0 320 180"' in training
+
+
+def test_sections_come_in_the_order_of_what_matters(page):
+    order = ["summary", "graph-section", "certificate", "factors", "effects", "metrics", "matrices"]
+    places = [page.index(f'<section id="{name}"') for name in order]
+    assert places == sorted(places)
+
+
+def test_a_fit_that_did_not_converge_says_so_at_the_top():
+    status = {"converged": False, "feasible": True, "reason": "Out of time.", "advice": []}
+    page = render(paper_content("e", "16-3", 0, status=status))
+    top = page[: page.index('id="graph-section"')]
+    assert "Out of time." in top
+    assert "did not end well" in top
+
+
+def test_predictions_are_drawn_with_names_that_stay_text():
+    content = random_content(8, 2, hostile=True)
+    found = predict_regimes(content.scm, content.data)
+    page = render(replace(content, regimes=found))
+    assert page.count("<circle") == int((~found.changes.targets).sum())
+    assert HOSTILE not in page
+    assert "predicted" in page[page.index("<circle") :]
+
+
+def test_of_many_predictions_some_are_drawn_and_the_page_says_how_many_are_not():
+    content = random_content(300, 3, probability=0.05)
+    found = predict_regimes(content.scm, content.data)
+    scatter = prediction_scatter(found)
+    assert scatter.svg.count("<circle") == MAX_POINTS
+    assert scatter.left_out == int((~found.changes.targets).sum()) - MAX_POINTS

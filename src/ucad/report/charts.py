@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-__all__ = ["Curve", "block_order", "curves", "heat_map", "line_chart"]
+from ucad.report.words import cut
+
+__all__ = ["X_KEYS", "Curve", "HeatMap", "block_order", "curves", "heat_map", "line_chart", "ticks"]
 
 ROW, LABEL, SPACE, NARROWEST, WIDEST = 24, 92, 860, 3.0, 30.0
 """Of a heat map, in pixels: height of a row, width of its label, width left for all columns (all
@@ -35,6 +37,7 @@ MOST_POINTS = 400
 """Points of a line: one for every pixel or two of its width."""
 
 X_KEYS = ("epoch", "step", "iteration", "round")
+"""What counts along a training; a row of a history without any is a stage."""
 
 
 def block_order(
@@ -144,8 +147,8 @@ def curves(history: Sequence[Mapping[str, Any]]) -> list[Curve]:
 def line_chart(curve: Curve) -> str:
     """An SVG of 320 × 180 that scales with its column."""
     left, right, top, bottom = 52.0, 300.0, 10.0, 148.0
-    x_ticks = _ticks([v for _, x, _ in curve.series for v in x])
-    y_ticks = _ticks([v for _, _, y in curve.series for v in y])
+    x_ticks = ticks([v for _, x, _ in curve.series for v in x])
+    y_ticks = ticks([v for _, _, y in curve.series for v in y])
 
     def place(value: float, ticks: list[float], low: float, high: float) -> float:
         return low + (value - ticks[0]) / (ticks[-1] - ticks[0]) * (high - low)
@@ -175,10 +178,10 @@ def line_chart(curve: Curve) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _ticks(values: Sequence[float], count: int = 4) -> list[float]:
+def ticks(values: Sequence[float], count: int = 4) -> list[float]:
     """Round numbers that enclose the values.
 
-    >>> _ticks([0.2, 3.7])
+    >>> ticks([0.2, 3.7])
     [0.0, 1.0, 2.0, 3.0, 4.0]
     """
     low, high = min(values), max(values)
@@ -206,4 +209,4 @@ def _short(name: str, most: int) -> str:
     """Escaped, cut to a length, with the whole name as its tooltip."""
     if len(name) <= most:
         return escape(name)
-    return f"<title>{escape(name)}</title>{escape(name[: most - 1])}…"
+    return f"<title>{escape(name)}</title>{escape(cut(name, most))}"

@@ -15,6 +15,7 @@ from ucad.graph import FactorGraph
 from ucad.report.charts import block_order
 from ucad.report.layout import Place, low_level_layout
 from ucad.report.support_panel import weak_edges
+from ucad.report.words import cut
 from ucad.scm import FactorSCM
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ MOST_LABELS = 60
 """Names in a figure of the largest size: more would overlap."""
 
 LONGEST_LABEL = 14
-"""Characters of a name; longer ones end in an ellipsis."""
+"""Characters of a name; longer ones are cut in the middle."""
 
 WIDEST = 14.0
 """Largest width and height of a figure, in inches: twice a page."""
@@ -226,5 +227,4 @@ def _positions(names: Sequence[str]) -> Int[np.ndarray, " names"]:
 
 def _plain(name: str) -> str:
     """Cut, and with `$` taken literally: matplotlib reads it as mathematics."""
-    text = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
-    return text.replace("$", r"\$")
+    return cut(name, LONGEST_LABEL).replace("$", r"\$")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import jinja2
 
@@ -31,16 +31,23 @@ _METRICS = {
     "structure_precision_A": "Edges between variables found that are right (precision)",
     "structure_recall_A": "Edges between variables that were found (recall)",
     "structure_exact": "The graph is exactly right (1 is yes)",
+    "nll_observational": "How unlikely samples without any clamp are (NLL; lower is better)",
+    "nll_interventional": "How unlikely samples with clamps are (NLL; lower is better)",
     "structure_anchors_right": "Every anchor is right (1 is yes)",
 }
 
 
-def template_environment() -> jinja2.Environment:
-    """An environment that escapes everything and refuses unknown names."""
+def template_environment(load: Callable[[str], str]) -> jinja2.Environment:
+    """An environment that escapes everything and refuses unknown names; `load` finds templates."""
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(load),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
+        "capitalise": _capitalised,
         "cut": cut,
         "metric": _metric,
         "number": _number,
@@ -114,3 +121,7 @@ def _signed(value: float) -> str:
 
 def _metric(name: str) -> str:
     return _METRICS.get(name, _words(name))
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

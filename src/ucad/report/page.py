@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
@@ -14,7 +13,8 @@ from typing import Any
 from markupsafe import Markup
 
 from ucad.claims import ASSUMED, CLAIMABLE, Certificate
-from ucad.consensus.support import Graph, Support
+from ucad.claims.answers import WORST_FIRST, Answer
+from ucad.consensus.support import Support
 from ucad.data import InterventionalData
 from ucad.effects import RegimePredictions
 from ucad.effects.predictions import METHODS
@@ -22,18 +22,25 @@ from ucad.errors import FormatError, InvalidInputError
 from ucad.files import read_text, write_text
 from ucad.gene_sets import Enrichment
 from ucad.report.charts import Curve, HeatMap, curves, heat_map, line_chart
-from ucad.report.effects import clamp_effects
 from ucad.report.formatting import MOST_ROWS, template_environment
-from ucad.report.layout import Place, high_level_layout, low_level_layout
+from ucad.report.payload import embedded, page_data
+from ucad.report.scatter import prediction_scatter
+from ucad.report.stages import stages_of, training_of
 from ucad.report.strengths import EdgeStrengths, edge_strengths
-from ucad.report.support_panel import panel, sentence_mark, weak_edges
-from ucad.report.words import correlates, factor_card, factor_sentence, overview
+from ucad.report.support_panel import panel, sentence_mark
+from ucad.report.words import correlates, factor_sentence, overview
 from ucad.scm import FactorSCM
 
 __all__ = ["ReportContent", "is_report", "render", "write_report"]
 
 _MARK = '<p class="kicker">Causal abstraction report</p>'
 """What every report has, and hardly anything else."""
+
+PARTS = (
+    *("summary", "graph", "certificate", "stability", "regimes", "effects"),
+    *("metrics", "matrices", "gene_sets", "fit", "provenance"),
+)
+"""The sections in the order to read them, each a template: a new one is a file and a name here."""
 
 _MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "not known": "?"}
 
@@ -100,44 +107,73 @@ def render(content: ReportContent) -> str:
     """The page as text: everything it needs is in it, and every name is escaped."""
     scm, data = content.scm, content.data
     graph, strengths = scm.graph, edge_strengths(scm, data)
-    environment = template_environment()
-    script, cytoscape = _asset("page.js"), _asset("cytoscape.min.js")
-    metrics, notes = _metric_rows(content.metrics)
-    payload: dict[str, Any] = {
-        "factors": [factor_card(graph, name, strengths) for name in graph.factor_names],
-        "low": _low_level(scm, strengths, content.support),
-        "high": _high_level(scm, content.support),
-        "effects": [effect.to_json() for effect in clamp_effects(scm, data, strengths)],
-    }
-    return environment.from_string(_asset("page.html.j2")).render(
-        content=content,
-        graph=graph,
-        overview=overview(graph, data, content.n_samples),
-        sentences=[
-            (name, factor_sentence(graph, name, strengths) + sentence_mark(content.support, name))
-            for name in graph.factor_names
-        ],
-        support=None if content.support is None else panel(content.support),
-        payload=Markup(_embedded(payload)),
-        effects=payload["effects"],
-        heat_maps=_heat_maps(scm, strengths),
-        correlates=correlates(scm, data),
-        charts=[(curve, Markup(line_chart(curve))) for curve in curves(content.history)],
-        factor_chart=_factor_chart(content.factors),
-        metrics=metrics,
-        metric_notes=notes,
-        assumed=ASSUMED,
-        methods=METHODS,
-        factor_sets={} if content.enrichment is None else content.enrichment.names,
-        claimable=CLAIMABLE,
-        unused=graph.n_variables - len(payload["low"]["nodes"]) + graph.n_factors,
-        marks=_MARKS,
-        most=MOST_ROWS,
-        css=Markup(_asset("page.css")),
-        policy=_policy(cytoscape, script),
-        script=Markup(script),
-        cytoscape=Markup(cytoscape),
+    script, cytoscape = asset("page.js"), asset("cytoscape.min.js")
+    payload = page_data(scm, data, strengths, content.support)
+    return (
+        template_environment(asset)
+        .get_template("page.html.j2")
+        .render(
+            content=content,
+            graph=graph,
+            parts=[f"parts/{name}.html.j2" for name in PARTS],
+            overview=overview(graph, data, content.n_samples),
+            sentences=[
+                (
+                    name,
+                    factor_sentence(graph, name, strengths) + sentence_mark(content.support, name),
+                )
+                for name in graph.factor_names
+            ],
+            support=None if content.support is None else panel(content.support),
+            payload=Markup(embedded(payload)),
+            effects=payload["effects"],
+            many=payload["many"],
+            unused=len(payload["unused"]),
+            heat_maps=_heat_maps(scm, strengths),
+            correlates=correlates(scm, data),
+            methods=METHODS,
+            factor_sets={} if content.enrichment is None else content.enrichment.names,
+            most=MOST_ROWS,
+            css=Markup(asset("page.css")),
+            policy=_policy(cytoscape, script),
+            script=Markup(script),
+            cytoscape=Markup(cytoscape),
+            **_figures(content),
+            **_claims(content.certificate),
+        )
     )
+
+
+def _figures(content: ReportContent) -> dict[str, Any]:
+    """What is drawn of a fit and of its predictions, and the table of metrics."""
+    scatter = None if content.regimes is None else prediction_scatter(content.regimes)
+    metrics, notes = _metric_rows(content.metrics)
+    drawn = curves(training_of(content.history))
+    return {
+        "charts": [(curve, Markup(line_chart(curve))) for curve in drawn],
+        "stages": stages_of(content.history),
+        "factor_chart": _factor_chart(content.factors),
+        "scatter": None if scatter is None else Markup(scatter.svg),
+        "held_out_regimes": content.regimes is not None and not content.regimes.is_seen.all(),
+        "scatter_left": 0 if scatter is None else scatter.left_out,
+        "metrics": metrics,
+        "metric_notes": notes,
+    }
+
+
+def _claims(certificate: Certificate | None) -> dict[str, Any]:
+    """What may be claimed, the worst answers first; questions answered with yes stand apart."""
+    known = {"assumed": ASSUMED, "claimable": CLAIMABLE, "marks": _MARKS}
+    if certificate is None:
+        return known
+    asked = sorted(certificate.claims, key=lambda claim: WORST_FIRST.index(claim.answer))
+    return known | {
+        "permissions": sorted(
+            certificate.permissions, key=lambda one: WORST_FIRST.index(one.answer)
+        ),
+        "open_claims": [claim for claim in asked if claim.answer is not Answer.YES],
+        "good_claims": [claim for claim in asked if claim.answer is Answer.YES],
+    }
 
 
 def _policy(*scripts: str) -> str:
@@ -150,61 +186,13 @@ def _policy(*scripts: str) -> str:
     )
 
 
-def _asset(name: str) -> str:
-    return resources.files("ucad.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _embedded(payload: Mapping[str, Any]) -> str:
-    r"""JSON that cannot end the script element it stands in.
-
-    >>> print(_embedded({"name": "</script>"}))
-    {"name":"\u003c/script\u003e"}
-    """
-    try:
-        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except ValueError as error:
-        raise InvalidInputError(
-            "There is nothing finite to report: the data, or a weight of the model, are too large."
-        ) from error
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _low_level(scm: FactorSCM, strengths: EdgeStrengths, support: Support | None) -> dict[str, Any]:
-    """Nodes by number: variables first, then factors."""
-    graph, places = scm.graph, low_level_layout(scm.graph)
-    n = graph.n_variables
-    edges, names = [], graph.variable_names + graph.factor_names
-    weak = weak_edges(support, Graph.Q) | weak_edges(support, Graph.R)
-    for matrix, strength, mixed, inward in (
-        (graph.Q, strengths.into, strengths.into_mixed, True),
-        (graph.R, strengths.out_of, strengths.out_of_mixed, False),
-    ):
-        for i, k in zip(*(axis.tolist() for axis in matrix.nonzero()), strict=True):
-            ends = [i, n + k] if inward else [n + k, i]
-            is_weak = int((names[ends[0]], names[ends[1]]) in weak)
-            edges.append([*ends, float(f"{strength[i, k]:.3g}"), int(mixed[i, k]), is_weak])
-    return {"nodes": _nodes(names, n, places), "edges": edges}
-
-
-def _high_level(scm: FactorSCM, support: Support | None) -> dict[str, Any]:
-    graph, weak = scm.graph, weak_edges(support, Graph.B)
-    names = graph.factor_names
-    edges = [
-        [int(a), int(b), 0, 0, int((names[a], names[b]) in weak)]
-        for a, b in zip(*graph.factor_adjacency.nonzero(), strict=True)
-    ]
-    return {"nodes": _nodes(graph.factor_names, 0, high_level_layout(graph)), "edges": edges}
-
-
-def _nodes(names: Sequence[str], first_factor: int, places: Mapping[str, Place]) -> list[list[Any]]:
-    """For every node that is drawn: number, name, whether it is a factor, place."""
-    return [
-        [number, name, int(number >= first_factor), *places[name]]
-        for number, name in enumerate(names)
-        if name in places
-    ]
+def asset(name: str) -> str:
+    """The text of one of the page's files."""
+    return (
+        resources.files("ucad.report")
+        .joinpath("assets", *name.split("/"))
+        .read_text(encoding="utf-8")
+    )
 
 
 def _heat_maps(scm: FactorSCM, strengths: EdgeStrengths) -> dict[str, Markup]:

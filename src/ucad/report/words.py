@@ -16,6 +16,9 @@ __all__ = ["correlates", "cut", "factor_card", "factor_sentence", "overview"]
 MOST_NAMED = 6
 """Names listed in a sentence, which ends with how many more there are."""
 
+MOST_ANCHORS = 3
+"""Anchors named in a sentence, which has named parents and children already."""
+
 LONGEST_NAME = 40
 """Characters of a name in a sentence: half a line."""
 
@@ -24,12 +27,15 @@ MOST_CORRELATES = 8
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
-    """A name short enough for a sentence.
+    """A name short enough for its place: cut in the middle, since names differ at either end.
 
-    >>> cut("a very long name", most=7)
-    'a very…'
+    >>> cut("a_long_name_of_unit_17", most=11)
+    'a_lon…it_17'
     """
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    if len(name) <= most:
+        return name
+    tail = (most - 1) // 2
+    return f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
 
 
 def overview(graph: FactorGraph, data: InterventionalData, n_samples: int | None = None) -> str:
@@ -41,8 +47,8 @@ def overview(graph: FactorGraph, data: InterventionalData, n_samples: int | None
     links = {0: "No factor acts on another one.", 1: "One factor acts on another."}
     samples = f"{n_samples or data.n_samples:,} samples of {graph.n_variables:,} variables"
     return (
-        f"From {samples}, {clamped:,} of which "
-        f"were clamped at some time, a model with {factors} was learned. It uses {used:,} of the "
+        f"In {samples}, {clamped:,} of which were clamped at some time, {factors} "
+        f"{'was' if graph.n_factors == 1 else 'were'} found. The model uses {used:,} of the "
         f"variables. {links.get(acts, f'There are {acts:,} causal links between factors.')}"
     )
 
@@ -62,14 +68,19 @@ def factor_sentence(graph: FactorGraph, factor: str, strengths: EdgeStrengths) -
             (graph.out_anchors, strengths.out_of),
         )
     )
-    anchors = f"its anchors are {_few(ins)} (going in) and {_few(outs)} (coming out)"
+    anchors = f"its anchors are {_or_number(ins)} (going in) and {_or_number(outs)} (coming out)"
     if not ins or not outs:
         anchors = (
-            f"anchors going in: {_few(ins)}; anchors coming out: {_few(outs)}"
+            f"anchors going in: {_or_number(ins)}; anchors coming out: {_or_number(outs)}"
             if ins or outs
             else "it has no anchors"
         )
-    return f"{cut(factor)} is made from {_few(parents)}; it drives {_few(children)}; {anchors}."
+    acts = "".join(
+        f"; it acts on {cut(other)} through {_few(_between(graph, factor, other), 3)}"
+        for other in graph.high_level_children(factor)[:MOST_NAMED]
+    )
+    made = f"{cut(factor)} is made from {_few(parents)}; it drives {_few(children)}"
+    return f"{made}{acts}; {anchors}."
 
 
 def factor_card(graph: FactorGraph, factor: str, strengths: EdgeStrengths) -> dict[str, Any]:
@@ -145,9 +156,14 @@ def _strongest(graph: FactorGraph, which: np.ndarray, strength: np.ndarray) -> l
     return [graph.variable_names[i] for i in rows]
 
 
-def _few(names: list[str]) -> str:
+def _or_number(names: list[str]) -> str:
+    """A few names, or how many there are."""
+    return _few(names) if len(names) <= MOST_ANCHORS else f"{len(names)} variables"
+
+
+def _few(names: list[str], most: int = MOST_NAMED) -> str:
     if not names:
         return "nothing"
-    more = len(names) - MOST_NAMED
-    named = ", ".join(map(cut, names[:MOST_NAMED]))
+    more = len(names) - most
+    named = ", ".join(map(cut, names[:most]))
     return named + (f" and {more} more" if more > 0 else "")
