@@ -42,6 +42,9 @@ PARTS = (
 )
 """The sections in the order to read them, each a template: a new one is a file and a name here."""
 
+OF_FACTORS = ("graph", "effects", "matrices")
+"""Sections that a model without factors does without."""
+
 _MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "not known": "?"}
 
 
@@ -115,7 +118,11 @@ def render(content: ReportContent) -> str:
         .render(
             content=content,
             graph=graph,
-            parts=[f"parts/{name}.html.j2" for name in PARTS],
+            parts=[
+                f"parts/{name}.html.j2"
+                for name in PARTS
+                if graph.n_factors or name not in OF_FACTORS
+            ],
             overview=overview(graph, data, content.n_samples),
             sentences=[
                 (
@@ -163,14 +170,15 @@ def _figures(content: ReportContent) -> dict[str, Any]:
 
 def _claims(certificate: Certificate | None) -> dict[str, Any]:
     """What may be claimed, the worst answers first; questions answered with yes stand apart."""
-    known = {"assumed": ASSUMED, "claimable": CLAIMABLE, "marks": _MARKS}
+    known = {"assumed": ASSUMED, "marks": _MARKS}
     if certificate is None:
         return known
     asked = sorted(certificate.claims, key=lambda claim: WORST_FIRST.index(claim.answer))
+    grouped: dict[tuple[Answer, tuple[str, ...]], list[str]] = {}
+    for one in sorted(certificate.permissions, key=lambda one: WORST_FIRST.index(one.answer)):
+        grouped.setdefault((one.answer, one.conditions), []).append(CLAIMABLE[one.what])
     return known | {
-        "permissions": sorted(
-            certificate.permissions, key=lambda one: WORST_FIRST.index(one.answer)
-        ),
+        "permissions": [(*key, names) for key, names in grouped.items()],
         "open_claims": [claim for claim in asked if claim.answer is not Answer.YES],
         "good_claims": [claim for claim in asked if claim.answer is Answer.YES],
     }
