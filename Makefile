@@ -19,6 +19,7 @@ help:
 	@echo "make results   run again what the tables of docs/results.md are made of (hours; resumable)"
 	@echo "make coverage   which lines the tests run"
 	@echo "make wheel   build, install into an empty environment, and try"
+	@echo "make lock   write requirements.lock from the environment"
 	@echo "make lint   style, types and import layers only"
 	@echo "make clean  remove the environment and what the demo wrote"
 
@@ -39,6 +40,19 @@ docs: $(VENV)/.docs
 	rm -rf docs/_build docs/tutorials docs/sg_execution_times.rst
 	$(ENV) "$(BIN)/python" -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# Rows that are there are kept, so that the same command goes on after whatever stopped it.
+results: $(VENV)/.dev
+	$(ENV) "$(BIN)/python" -m experiments.results
+
+coverage: $(VENV)/.dev
+	$(ENV) "$(BIN)/python" -m pytest -n auto --cov --cov-report=term:skip-covered --cov-report=html
+
+lock: $(VENV)/.dev
+	PYTHON="$(BIN)/python" scripts/make-lock
+
+wheel:
+	PYTHON="$(PYTHON)" scripts/test-wheel
 
 lint: $(VENV)/.dev
 	"$(BIN)/ruff" check .

@@ -12,6 +12,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
-from experiments import planted, transformer
+from experiments import div6, planted, transformer
 from experiments.networks.divisibility import SITES, one_hot, trained_networks
 from experiments.networks.judging import pairs_of
 from experiments.networks.table_rows import (
@@ -30,7 +31,7 @@ from experiments.networks.table_rows import (
     table_lines,
     three_per_gap,
 )
-from ucad.networks import Recording, SwapPairs, expected_by_lookup, swap_pairs
+from ucad.networks import Recording, SwapPairs, expected_by_lookup, readouts, swap_pairs
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers.layered import BottleneckConfig, fit_bottleneck, fit_rectified
 from ucad.solvers.search import fit_search
@@ -56,12 +57,40 @@ def divisibility(seed: int, cache: Path) -> Iterator[Row]:
         SITES,
         one_hot(trained.unseen[:30_000]),
         one_hot(judged),
-        pairs_of(judged, n_pairs=N_PAIRS),
+        _divisibility_pairs(judged),
         {},
         directions=8,
         about={"accuracy": trained.accuracy},
     )
-    yield from by_two_rules(case)
+    yield study_row(case, method="bottleneck, k by decisions")
+    switch = partial(_switch, config=div6.BOTTLENECK)
+    yield study_row(case, switch, method="switch, k = 3")
+
+
+def _switch(case: Case, recording: Recording, config: BottleneckConfig) -> Fit:
+    """As the page reported it before: a two-valued factor and two more, with readouts."""
+    per_gap = (3,) * (len(recording.sites) - 1)
+    config = replace(config, readouts=readouts(case.model, recording, case.fitted))
+    found = fit_bottleneck(recording.data, sum(per_gap), config=config, seed=case.seed)
+    return Fit(found.scm, per_gap, "as before")
+
+
+def _divisibility_pairs(numbers: np.ndarray) -> dict[str, SwapPairs]:
+    """Parity; mod 3 with even sources, as before; and mod 3 with any source.
+
+    With even sources a copy of the source's output is always right about mod 3, so that nothing
+    can be above it; odd multiples of 3 tell the two apart, if the network knows of them.
+    """
+    is_even, by_three = numbers % 2 == 0, numbers % 3 == 0
+    return {
+        **pairs_of(numbers, n_pairs=N_PAIRS),
+        "mod 3, any source": swap_pairs(
+            is_even & by_three,
+            lambda base, source: by_three[source] & is_even[base],
+            bases=np.flatnonzero(is_even & by_three),
+            n_pairs=N_PAIRS,
+        ),
+    }
 
 
 def small_transformer(seed: int, _cache: Path) -> Iterator[Row]:
@@ -75,12 +104,14 @@ def small_transformer(seed: int, _cache: Path) -> Iterator[Row]:
         [site.name for site in transformer.SITES],
         transformer.tokens_of(unseen[:14_000]),
         transformer.tokens_of(judged),
-        pairs_of(judged, n_pairs=N_PAIRS),
+        _divisibility_pairs(judged),
         {},
         directions=8,
         about={"accuracy": accuracy},
     )
-    yield from by_two_rules(case)
+    yield study_row(case, method="bottleneck, k by decisions")
+    switch = partial(_switch, config=transformer.BOTTLENECK)
+    yield study_row(case, switch, method="switch, k = 3")
 
 
 class DigitsNetwork(nn.Module):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import ucad
 from experiments import ablation, claims, factors, real_measurements, screens
 from experiments.cells import CELLS, Cell, paper_results
 from experiments.running import read_rows
@@ -26,6 +27,57 @@ Row = Mapping[str, Any]
 def rows_in(name: str) -> list[dict[str, Any]]:
     """The rows of a tracked file; none if there is no such file."""
     return read_rows(ROWS / name)
+
+
+def fresh(name: str) -> list[dict[str, Any]]:
+    """The rows of the last whole run (`make results`) if there are any, else those of before."""
+    return rows_in(f"3000/{name}") or rows_in(name)
+
+
+def seeds_of(rows: Iterable[Row]) -> str:
+    """The seeds of some rows, first to last."""
+    found = sorted({int((row.get("task") or row).get("seed", -1)) for row in rows})
+    return f"{found[0]}–{found[-1]}" if found else "none"
+
+
+def current_table(told: list[list[Row]], not_told: list[list[Row]], paper: Iterable[Row]) -> str:
+    """One line per cell: the newest rows of each, beside the paper's figure and its learner's.
+
+    Args:
+        told: rows of the search that is told the class of mechanisms, the newest first.
+        not_told: rows of the defaults, the newest first.
+        paper: rows of the paper's learner.
+    """
+    lines = [
+        "| cell | paper: MCC | the paper's learner here: MCC (RDC), graphs | search: MCC (RDC) "
+        "| exact graphs | seeds | CPU s (largest) | class not told: MCC (RDC), graphs |",
+        "|---" * 8 + "|",
+    ]
+    learner = _by_cell(paper)
+    for cell in (*CELLS, Cell("h", "16-3")):
+        rows, default = _newest(told, cell), _newest(not_told, cell)
+        if not rows:
+            continue
+        theirs = list(learner.get(cell, {}).values())
+        exact = sum(bool(row["result"]["exact"]) for row in rows)
+        lines.append(
+            f"| {cell} | {_paper(cell)} | {_means(theirs)} | {_means(rows, count=False)} "
+            f"| {exact} of {len(rows)} | {seeds_of(rows)} "
+            f"| {_seconds(rows).mean():.1f} ({_seconds(rows).max():.0f}) | {_means(default)} |"
+        )
+    return "\n".join(lines)
+
+
+def _newest(files: Iterable[Iterable[Row]], cell: Cell) -> list[Row]:
+    found = (list(_by_cell(rows).get(cell, {}).values()) for rows in files)
+    return next((rows for rows in found if rows), [])
+
+
+def _means(rows: list[Row], *, count: bool = True) -> str:
+    if not rows:
+        return "not run"
+    text = f"{_mean(rows, 'mcc_pearson'):.4f} ({_mean(rows, 'mcc_rdc'):.4f})"
+    return f"{text}, {len(rows)}" if count else text
 
 
 def recovery_table(old: Iterable[Row], new: Iterable[Row], auto: Iterable[Row]) -> str:
@@ -102,13 +154,21 @@ def results_page() -> str:
     old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
     mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
     turned = [rows_in(f"recovery-{name}-3.jsonl") for name in ("old", "new", "auto")]
-    measured = rows_in("real_measurements.jsonl")
-    screen, moves, claimed = (
-        rows_in(f"{name}.jsonl") for name in ("screens", "ablation", "claims")
+    measured, screen, counted = (
+        fresh(f"{name}.jsonl") for name in ("real_measurements", "screens", "factors")
     )
-    counted, claimed_2 = rows_in("factors.jsonl"), rows_in("claims-2.jsonl")
+    moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
+    claimed_2 = rows_in("3000/claims.jsonl") or rows_in("claims-2.jsonl")
+    told = [rows_in("3000/recovery.jsonl"), turned[1], mended[1], new]
+    not_told = [rows_in("3000/recovery-auto.jsonl"), turned[2], auto]
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
     return text.format(
+        version=ucad.__version__,
+        current=current_table(told, not_told, rows_in("3000/recovery-paper.jsonl")),
+        screens_seeds=seeds_of(screen),
+        factors_seeds=seeds_of(counted),
+        real_seeds=seeds_of(measured),
+        claims_seeds=seeds_of(claimed_2),
         old_commit=OLD_COMMIT,
         screens_commit=commits(screen),
         ablation_commit=commits(moves),

@@ -43,6 +43,6 @@ def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
             plain[name] = value
         elif name in ("layers", "measurement_noise"):
             plain[name] = np.asarray(value).tolist()
-        elif name != "progress":
+        elif name not in ("progress", "readouts"):
             plain[name] = repr(value)
     return plain

@@ -45,7 +45,7 @@ from ucad.report.plots import Plots
 from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
-from ucad.solvers.registry import AUTO, SolveSettings
+from ucad.solvers.registry import AUTO, Readout, SolveSettings
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
@@ -85,6 +85,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_runs: how many fits on parts of the samples tell what comes back (`support_`); 0 for none.
         n_jobs: how many of those at a time; −1 for one per CPU.
         runs_on: where: `local`, `ray`, or the address of a Ray cluster.
+        readouts: for recordings of a network, by `bottleneck` and `switch`: the rest of the network
+            after every layer but the first, from `ucad.networks.readouts`; not saved.
 
     Attributes:
         scm_: the fitted `FactorSCM`, in the units of the data.
@@ -127,6 +129,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_runs: int
     n_jobs: int | None
     runs_on: str
+    readouts: Sequence[Readout] | None
     status_: FitStatus
     support_: Support | None
     consensus_: Consensus | None
@@ -154,6 +157,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_runs: int = 0,
         n_jobs: int | None = None,
         runs_on: str = "local",
+        readouts: Sequence[Readout] | None = None,
     ) -> None:
         self.n_factors = n_factors
         self.solver = solver
@@ -174,6 +178,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_runs = n_runs
         self.n_jobs = n_jobs
         self.runs_on = runs_on
+        self.readouts = readouts
 
     def fit(
         self,
@@ -430,6 +435,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             device=self.device,
             max_seconds=self.max_seconds,
             noise=None if noise is None else (noise / scaling.scale**2).tolist(),
+            readouts=self.readouts,
         )
 
     def _samples(
@@ -461,7 +467,7 @@ def load(folder: str | Path) -> UCAD:
     run = load_run(folder)
     known = UCAD().get_params(deep=False)
     settings = {name: value for name, value in run.settings.items() if name in known}
-    model = UCAD(**settings | {"prior": None, "progress": None})
+    model = UCAD(**settings | {"prior": None, "progress": None, "readouts": None})
     result = FitResult(
         run.scm, run.status, float("nan"), tuple(map(dict, run.history)), run.seconds
     )

@@ -23,6 +23,7 @@ from ucad.claims import Certificate
 from ucad.consensus.consensus import Consensus
 from ucad.consensus.storage import CONSENSUS, SUPPORT, load_consensus, save_consensus
 from ucad.data import InterventionalData
+from ucad.data.checks import check_magnitude
 from ucad.data.formats import read, write
 from ucad.errors import FormatError, InvalidInputError, UcadError
 from ucad.files import (
@@ -287,6 +288,7 @@ def _read_sample(path: Path, variable_names: tuple[str, ...]) -> InterventionalD
         return None
     try:
         sample = read(path)
+        check_magnitude(sample.x, sample.variable_names)
     except UcadError as error:
         raise FormatError(f"'{path}' is damaged: {error}") from error
     if sample.variable_names != variable_names:

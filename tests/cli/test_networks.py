@@ -129,8 +129,24 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
         *["--factor-mechanism", "linear", "--variable-mechanism", "linear"],
         cwd=folder,
     )
-    assert fitted.returncode in (0, 1), fitted.stderr
-    assert (folder / "fitted" / "model.json").exists()
+    status = json.loads((folder / "fitted" / "run.json").read_text())["status"]
+    assert fitted.returncode == (0 if status["converged"] and status["feasible"] else 1)
+    assert ucad.load(folder / "fitted").graph_.variable_names == found.data.variable_names
+
+
+def test_fit_takes_the_network_so_that_errors_count_by_its_decisions(folder):
+    words = ["record", "script.py:model", "--inputs", "inputs.npy", "--sites", "layers.1"]
+    run(*words, "layers.3", "--per-clamp", 5, "-o", "again", "--quiet", cwd=folder)
+    words = ["fit", "again", "--factors", 1, "--solver", "bottleneck", "--quiet"]
+    plain = run(*words, "-o", "plain", cwd=folder)
+    assert plain.returncode in (0, 1), plain.stderr
+    with_rest = run(*words, "--network", "script.py:model", "-o", "rest", cwd=folder)
+    assert with_rest.returncode in (0, 1), with_rest.stderr
+    models = [ucad.load(folder / name).scm_.factor_mechanism.weight for name in ("plain", "rest")]
+    assert not torch.equal(*models)
+    refused = run(*words[:4], "--network", "script.py:model", "-o", "no", cwd=folder)
+    assert refused.returncode == 2
+    assert "takes no readouts of a network. Use 'bottleneck' or 'switch'" in refused.stderr
 
 
 def test_steer_scores_every_factor_beside_placebos(folder):

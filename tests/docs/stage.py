@@ -19,7 +19,7 @@ QUICKER = {
         ("config=short, config=paper()", "config=short"),
         ("seed=0)", "seed=0, n_samples=600)"),
     ],
-    "search.md": [("seed=0)", "seed=0, n_samples=1000)")],
+    "search-solver.md": [("seed=0)", "seed=0, n_samples=1000)")],
 }
 """What is shortened in the blocks of a page, so that they run in seconds."""
 

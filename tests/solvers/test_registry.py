@@ -83,7 +83,8 @@ def check(result, data, n_factors):
     assert topological_levels(graph.variable_adjacency) is not None
     assert np.isfinite(result.validation_nll)
     assert bool(torch.isfinite(result.scm.state_map(data.x)).all())
-    assert str(result.status)
+    assert result.status.reason.endswith(".")
+    assert result.status.reason in str(result.status)
 
 
 @EACH

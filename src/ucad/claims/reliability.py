@@ -71,10 +71,10 @@ def factor_noise(samples: TestSamples, k: int) -> FactorNoise:
     e = samples.residual[np.ix_(rows, children)]
     e = (e - (e * free).sum(axis=0) / np.maximum(free.sum(axis=0), 1)) * free
     D = D * free
-    s = _over_pairs(D * e)
-    q = _over_pairs(D**2)
-    total = float(q.sum())
-    if total <= 1e-12 * len(rows):
+    with np.errstate(over="ignore", invalid="ignore"):
+        s, q = _over_pairs(D * e), _over_pairs(D**2)
+        total, size = float(q.sum()), float((q**2).sum() + (s**2).sum())
+    if total <= 1e-12 * len(rows) or not np.isfinite(size):  # no slopes, or beyond all numbers
         return FactorNoise(0.0, np.inf)
     value = float(s.sum()) / total
     return FactorNoise(value, float(np.sqrt(((s - value * q) ** 2).sum())) / total)

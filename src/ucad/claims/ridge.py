@@ -127,8 +127,11 @@ class Ridge:
 def fitted(
     fit: Matrix, y: Float[np.ndarray, " samples"], *others: Matrix
 ) -> list[Float[np.ndarray, " _"]]:
-    """The ridge regression of y on the columns `fit`, evaluated there and on other rows."""
-    if fit.shape[1] == 0:
+    """The ridge regression of y on the columns `fit`, evaluated there and on other rows.
+
+    Without columns it is the mean, and without samples 0.
+    """
+    if 0 in fit.shape:
         return [np.full(len(rows), y.mean() if len(y) else 0.0) for rows in (fit, *others)]
     ridge = Ridge(fit)
     w = ridge.weights(y[:, None])[:, 0]

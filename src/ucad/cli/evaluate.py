@@ -86,7 +86,7 @@ def evaluate_run(
 ) -> EvaluationTable:
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
     import ucad
-    from ucad.data.duplicates import merged_as
+    from ucad.data.duplicates import first_columns, merged_as
     from ucad.metrics import ALL_METRICS, EvaluationSettings, EvaluationTable, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
@@ -94,11 +94,14 @@ def evaluate_run(
     learned, true = load_run(run).scm, _true_model(truth)
     graph = _true_graph(truth, true)
     test, validation = (ucad.read(_data_file(truth, part)) for part in ("test", "validation"))
-    names = learned.graph.variable_names
+    names, columns = learned.graph.variable_names, test.variable_names
     try:
         test, validation = (merged_as(part, names) for part in (test, validation))
     except InvalidInputError as error:
         raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
+    if graph is not None and len(graph[0]) == len(columns) != len(names):  # columns were merged
+        first = first_columns(columns, names)
+        graph = graph[0][first], graph[1][first]
     factors = read_array(truth / "factors.npy")
     settings = EvaluationSettings(seed=seed, trees=Trees(trees))
     nll = tuple(

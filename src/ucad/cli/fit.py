@@ -124,6 +124,7 @@ def fit_model(
     """Reads, fits, writes the run folder with its report, and tells."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from ucad.cli.network_files import load_readouts
     from ucad.cli.progress import shown_progress
     from ucad.cli.reading import estimator_for, read_data
     from ucad.consensus.running import fits_folder
@@ -133,6 +134,8 @@ def fit_model(
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = estimator_for(settings, measured.variable_names)
+        if settings.network is not None:
+            model.set_params(readouts=load_readouts(path, settings.network))
         if where is not None:
             model.set_params(n_jobs=where.n_jobs, runs_on=where.on)
         model.set_params(progress=progress).fit(measured, checkpoint=checkpoint)

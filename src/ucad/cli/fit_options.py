@@ -69,6 +69,8 @@ class ModelOptions:
             clamped samples show.
         unmeasured: Regimes whose target is not among the variables: keep their samples as they are,
             infer what they act on, or drop them.
+        network: For a recording, by bottleneck or switch: script.py:name, the model that was
+            recorded. Errors then count by what they do to its own decisions. The script is run.
         standardise: Fit on variables of mean 0 and variance 1.
         validation_share: The part of the samples held out to choose between models.
         seed: Random seed.
@@ -83,6 +85,7 @@ class ModelOptions:
     prior: str | None = None
     context_acts_on: str | None = None
     unmeasured: str | None = None
+    network: str | None = None
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None
     validation_share: float | None = None
     seed: Whole | None = None

@@ -23,6 +23,7 @@ __all__ = [
     "OUTCOME",
     "load_model",
     "load_reader",
+    "load_readouts",
     "read_blocks",
     "read_inputs",
     "read_labels",
@@ -64,6 +65,23 @@ def load_reader(reference: str | None) -> ReadOutput:
             f"Got {type(found).__name__} instead."
         )
     return found
+
+
+def load_readouts(recording: Path, reference: str) -> tuple[Any, ...]:
+    """The rest of a recorded network after every site but the first.
+
+    The inputs are those that `ucad record` noted, looked for from here and beside the recording.
+    """
+    from ucad.files import read_json
+    from ucad.networks import load_recording, readouts
+    from ucad.networks.storage import ABOUT
+
+    found = load_recording(recording)
+    noted = Path(str(read_json(recording / ABOUT).get("inputs", "")))
+    places = (noted, recording.parent / noted, recording.parent / noted.name)
+    path = next((place for place in places if place.is_file()), noted)
+    with told_if_the_model_fails():
+        return readouts(load_model(reference), found, read_inputs(path))
 
 
 def _named(script: Path, name: str, *, called: bool) -> Any:

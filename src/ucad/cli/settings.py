@@ -65,6 +65,7 @@ class FitSettings:
     unmeasured: str = "keep"
     missing: str = "error"
     gene_sets: str | None = None
+    network: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:

@@ -1,4 +1,4 @@
-"""Which class of mechanisms a path over the number of factors is climbed in."""
+"""In which classes of mechanisms a path over the number of factors is climbed."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from ucad.solvers.registry import Classes, Help
 from ucad.solvers.search.search import Preparation, Search
 from ucad.solvers.search.solver import as_result, expressed
 
-__all__ = ["likeliest_class"]
+__all__ = ["likely_classes"]
 
 N_PILOT = 3
 """Factors of the linear model by which the class is chosen: a class shows in a single factor, as
 soon as that has several parents and several children."""
 
 
-def likeliest_class(
+def likely_classes(
     classes: Classes, prepared: Preparation, direct: FactorSCM | None, held_out: HeldOut
-) -> Class:
+) -> tuple[Class, ...]:
     """The first class, unless curves of its causes predict what a variable leaves.
 
     Then a model of a few factors in the first class is expressed in the others, and the simplest
-    class is taken whose held-out likelihood is within two standard errors of the best. Whether a
-    variable bends is seen in a regression on its direct causes, whatever the number of factors.
+    class comes first whose held-out likelihood is within two standard errors of the best, the
+    others after it by their likelihood: the linear model was found in the wrong class, so it can
+    mislead. Whether a variable bends is seen in a regression on its direct causes, whatever the
+    number of factors.
 
     Args:
         classes: simple ones first.
@@ -39,9 +41,9 @@ def likeliest_class(
     first, *others = classes
     is_linear = first[0].is_affine and first[1].is_affine
     if direct is None or not others or not is_linear:
-        return first
+        return (first,)
     if not is_bent(direct, held_out.train, held_out.validation):
-        return first
+        return (first,)
     aid, part = Help(held_out.validation), held_out.validation
     problem = replace(prepared.problem, n_factors=min(N_PILOT, part.n_variables - 1))
     pilot = as_result(Search(problem, prepared=prepared, fills=False).run(), aid)
@@ -53,5 +55,6 @@ def likeliest_class(
         likelihood[(not one[0].is_affine, not one[1].is_affine)] = values
     simple = simplest_classes(kept_classes(likelihood))
     best = max(simple, key=lambda kind: float(likelihood[kind].mean()))
-    kinds = list(likelihood)
-    return others[kinds.index(best)]
+    kinds = sorted(likelihood, key=lambda kind: (kind != best, -float(likelihood[kind].mean())))
+    of_kind = dict(zip(likelihood, others, strict=True))
+    return tuple(of_kind[kind] for kind in kinds)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ucad._types import Progress, ProgressEvent
 from ucad.consensus.factor_path import FactorStep, HeldOut, gain, measured, returning
-from ucad.consensus.mechanisms import likeliest_class
+from ucad.consensus.mechanisms import likely_classes
 from ucad.consensus.recommendation import Recommendation, WithoutFactors, recommend
 from ucad.consensus.without_factors import direct_model, independent_scm
 from ucad.graph import FactorGraph
@@ -28,6 +30,9 @@ MAX_FACTORS = 12
 
 N_BEYOND = 2
 """Numbers tried beyond an adequate one, without a gain in likelihood, before the path ends."""
+
+MAX_CLASSES = 2
+"""Classes of mechanisms in which a path is climbed: another one where no number was adequate."""
 
 N_EMPTY = 2
 """Empty factors at which the search has nothing more to offer."""
@@ -175,8 +180,21 @@ class PathSearch:
             self._keep(measured(independent_scm(self.held_out.train), self.held_out))
         prepared = self.prepare(self.classes[0])
         direct = self._compare_without_factors(prepared)
-        self.families = likeliest_class(self.classes, prepared, direct, self.held_out)
-        for m in range(max(1, first), last + 1):
+        likely = likely_classes(self.classes, prepared, direct, self.held_out)
+        shared, climbs = tuple(self.steps), []
+        try:
+            for self.families in likely[:MAX_CLASSES]:
+                self.steps, self.runs = list(shared), {}
+                climbs.append((self.families, self.steps, self.runs))
+                self._climb_in_class(max(1, first), last)
+                if any(step.is_adequate for step in self.steps):
+                    break
+        finally:  # an interruption leaves the better one, too
+            best = min(climbs, key=lambda climb: _height(climb[1]))
+            self.families, self.steps, self.runs = best
+
+    def _climb_in_class(self, first: int, last: int) -> None:
+        for m in range(first, last + 1):
             started = self.budget.seconds
             run = self.search(m, self.families, fills=False)
             self.runs[m] = run
@@ -223,6 +241,12 @@ class PathSearch:
         base = self.steps[-1 - min(N_BEYOND, len(beyond))]
         gains = (gain(step, base) for step in beyond[-N_BEYOND:])
         return len(beyond) >= N_BEYOND and all(mean <= error for mean, error in gains)
+
+
+def _height(steps: Sequence[FactorStep]) -> tuple[bool, float]:
+    """How far a climb led: to an adequate number, or else to the least NLL."""
+    is_adequate = any(step.is_adequate for step in steps)
+    return not is_adequate, min((step.nll for step in steps), default=math.inf)
 
 
 def causal_order(model: Model) -> tuple[Function, ...]:

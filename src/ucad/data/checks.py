@@ -18,6 +18,7 @@ __all__ = [
     "check_finite",
     "check_fittable",
     "check_informative",
+    "check_magnitude",
     "check_matrix",
     "check_names",
     "check_regime_names",
@@ -118,6 +119,19 @@ def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
         raise InvalidInputError(f"A fit needs at least 2 samples. Got {len(x)}.")
     if x.shape[1] < 2:
         raise InvalidInputError(f"A fit needs at least 2 variables. Got {x.shape[1]}.")
+    check_magnitude(x, names)
+    spread = x.max(axis=0).astype(np.float64) - x.min(axis=0).astype(np.float64)
+    is_tiny = (spread > 0) & (spread < 1 / MAX_MAGNITUDE)
+    tiny = [names[j] for j in np.flatnonzero(is_tiny).tolist()]
+    if tiny:
+        raise InvalidInputError(
+            f"{len(tiny)} variable(s) vary by less than {1 / MAX_MAGNITUDE:g}: {some(tiny)}. "
+            f"Measure them in smaller units."
+        )
+
+
+def check_magnitude(x: VariableSamples, names: Sequence[str]) -> None:
+    """Refuses values whose squares and sums are no numbers any more."""
     low, high = (end.astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
     is_huge = np.maximum(-low, high) > MAX_MAGNITUDE
     huge = [names[j] for j in np.flatnonzero(is_huge).tolist()]
@@ -125,13 +139,6 @@ def check_fittable(x: VariableSamples, names: Sequence[str]) -> None:
         raise InvalidInputError(
             f"{len(huge)} variable(s) hold values beyond {MAX_MAGNITUDE:g}: {some(huge)}. "
             f"Measure them in larger units."
-        )
-    is_tiny = (high > low) & (high - low < 1 / MAX_MAGNITUDE)
-    tiny = [names[j] for j in np.flatnonzero(is_tiny).tolist()]
-    if tiny:
-        raise InvalidInputError(
-            f"{len(tiny)} variable(s) vary by less than {1 / MAX_MAGNITUDE:g}: {some(tiny)}. "
-            f"Measure them in smaller units."
         )
 
 

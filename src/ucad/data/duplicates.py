@@ -18,6 +18,7 @@ __all__ = [
     "Columns",
     "columns_by_variable",
     "find_variable",
+    "first_columns",
     "merge_duplicates",
     "merged_as",
     "near_duplicates",
@@ -151,6 +152,16 @@ def merged_as(data: InterventionalData, names: Sequence[str]) -> InterventionalD
         )
     of_column = np.array([number[name] for name in data.variable_names])
     return _merged(data, of_column, tuple(names))
+
+
+def first_columns(columns: Sequence[str], names: Sequence[str]) -> Int[np.ndarray, " variables"]:
+    """Of each variable of a model, which may have merged columns, the first column.
+
+    >>> first_columns(("a", "b", "c"), ("a|c", "b")).tolist()
+    [0, 1]
+    """
+    variable = [find_variable(column, names) for column in columns]
+    return np.array([variable.index(name) for name in names], dtype=np.int64)
 
 
 def find_variable(name: str, names: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def is_nothing(value: object) -> bool:
     """
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    return isinstance(value, float) and bool(value != value)
 
 
 def label_of(value: object) -> str:

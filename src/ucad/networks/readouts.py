@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from ucad.errors import InvalidInputError
-from ucad.networks.inputs import Inputs, check_inputs, input_rows, n_inputs
+from ucad.networks.inputs import (
+    Inputs,
+    check_inputs,
+    input_rows,
+    n_inputs,
+    select_inputs,
+)
 from ucad.networks.outputs import ReadOutput, output_reader, tensor_output
 from ucad.networks.passes import forward, undisturbed
 from ucad.networks.recording import Activation, Recording
@@ -52,22 +60,33 @@ def readouts(
     model, inputs = unwrapped(model), check_inputs(inputs)
     found = []
     for site, act in list(zip(recording.sites, recording.activations, strict=True))[1:]:
-        read = _readout(model, site, act, inputs, read_output)
+        read = _Readout(model, site, act, select_inputs(inputs, [0]), read_output)
         _check(model, site, read, inputs, read_output)
         found.append(read)
     return tuple(found)
 
 
-def _readout(
-    model: torch.nn.Module, site: Site, act: Activation, inputs: Inputs, read_output: ReadOutput
-) -> Callable[[Tensor], Tensor]:
-    def read(units: Tensor) -> Tensor:
-        base = input_rows(model, inputs, np.zeros(len(units), dtype=np.int64))
-        with undisturbed(model):
-            passed = forward(model, base, [site], lambda _i, old: act(units).to(old))
-        return output_reader(read_output)(passed.output).reshape(len(units), -1)
+@dataclass(frozen=True, eq=False)
+class _Readout:
+    """The rest of the network after one site, run on one input whose units are replaced."""
 
-    return read
+    model: torch.nn.Module
+    site: Site
+    act: Activation
+    first: Inputs
+    read_output: ReadOutput
+
+    def __call__(self, units: Float[Tensor, "rows units"]) -> Float[Tensor, "rows outputs"]:
+        width = len(self.site.units or ())
+        if units.shape[1] != width:
+            raise InvalidInputError(
+                f"The readout of site '{self.site.name}' needs its {width} units. "
+                f"Got {units.shape[1]}: fit the data of the recording, with no column left out."
+            )
+        base = input_rows(self.model, self.first, np.zeros(len(units), dtype=np.int64))
+        with undisturbed(self.model):
+            passed = forward(self.model, base, [self.site], lambda _i, old: self.act(units).to(old))
+        return output_reader(self.read_output)(passed.output).reshape(len(units), -1)
 
 
 def _check(

@@ -6,11 +6,11 @@ import contextlib
 import importlib
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ __all__ = [
     "AUTO",
     "SOLVERS",
     "Help",
+    "Readout",
     "SolveSettings",
     "Solver",
     "SolverEntry",
@@ -49,6 +50,10 @@ Classes = tuple[tuple[Family, Family], ...]
 """Families of F_Z and F_X that are to be tried, simple ones first."""
 
 
+Readout: TypeAlias = Callable[[torch.Tensor], torch.Tensor]
+"""From the units of a layer to a network's output (logits), with gradients."""
+
+
 class Help(NamedTuple):
     """What a solver may use besides its problem.
 
@@ -57,12 +62,14 @@ class Help(NamedTuple):
         progress: told how far the fit is.
         checkpoint: a file for the state of a long fit, which is resumed from there if it exists.
         device: where to compute.
+        readouts: of a network, from the units of every layer but the first to its logits.
     """
 
     validation: InterventionalData
     progress: Progress | None = None
     checkpoint: Path | None = None
     device: str = "cpu"
+    readouts: tuple[Readout, ...] | None = None
 
 
 @runtime_checkable
@@ -87,6 +94,7 @@ class SolverEntry(NamedTuple):
         takes_prior: whether it uses prior knowledge.
         needs_layers: whether variables must have layers.
         uses_device: whether it computes on the device asked for; others compute on the CPU.
+        takes_readouts: whether it uses the rest of a network after each layer.
     """
 
     where: str
@@ -94,6 +102,7 @@ class SolverEntry(NamedTuple):
     takes_prior: bool = True
     needs_layers: bool = False
     uses_device: bool = False
+    takes_readouts: bool = False
 
 
 SOLVERS = {
@@ -110,12 +119,14 @@ SOLVERS = {
         "for dense layers",
         takes_prior=False,
         needs_layers=True,
+        takes_readouts=True,
     ),
     "switch": SolverEntry(
         "ucad.solvers.layered.solver:SWITCH",
         "for dense layers with a two-valued factor",
         takes_prior=False,
         needs_layers=True,
+        takes_readouts=True,
     ),
     "rectified": SolverEntry(
         "ucad.solvers.layered.solver:RECTIFIED",
@@ -144,6 +155,8 @@ class SolveSettings:
         unmeasured: what is done about regimes with unmeasured targets: `keep`, `infer` or `drop`.
         noise: the variance of the noise with which every variable is read, in the units of the
             data; None for none.
+        readouts: of a network, for every layer but the first, from `ucad.networks.readouts`: errors
+            then count by what they do to its decisions.
     """
 
     n_factors: int
@@ -157,6 +170,7 @@ class SolveSettings:
     context_acts_on: str = AUTO
     unmeasured: str = "keep"
     noise: Sequence[float] | None = None
+    readouts: Sequence[Readout] | None = None
 
     def __post_init__(self) -> None:
         families = [AUTO, *(family.name for family in FAMILIES)]
@@ -177,6 +191,11 @@ class SolveSettings:
         if self.prior is not None and not SOLVERS[self.solver].takes_prior:
             raise InvalidInputError(
                 f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
+            )
+        if self.readouts is not None and not SOLVERS[self.solver].takes_readouts:
+            able = " or ".join(f"'{n}'" for n, entry in SOLVERS.items() if entry.takes_readouts)
+            raise InvalidInputError(
+                f"The solver '{self.solver}' takes no readouts of a network. Use {able}."
             )
         check_choice(self.context_acts_on)
         check_unmeasured(self.unmeasured)
@@ -242,7 +261,9 @@ def solve(
             budget=budget,
         )
         problem = replace(problem, noise=_noise_in_units_of(train, data, settings.noise))
-        return solver.fit(problem, classes, Help(held_out, progress, checkpoint, settings.device))
+        rest = None if settings.readouts is None else tuple(settings.readouts)
+        aid = Help(held_out, progress, checkpoint, settings.device, rest)
+        return solver.fit(problem, classes, aid)
 
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
         by_kind: Fit = partial(fit_by_kind, fit=fit)

@@ -28,7 +28,7 @@ def trained(learner, path, progress=None, **belongs_to):
 def test_a_checkpoint_of_the_same_fit_is_resumed(learner, path):
     first = trained(learner, path, data="a", settings="b")
     again = trained(learner, path, data="a", settings="b")
-    assert again.notes == ("Training was resumed after 4 epochs.",)
+    assert again.about_checkpoint == "Training was resumed after 4 epochs."
     assert first.history == again.history
 
 
@@ -44,12 +44,12 @@ def test_a_checkpoint_of_another_fit_is_set_aside_and_named(learner, path, other
     trained(learner, path, data="a", settings="b")
     kept, events = path.read_bytes(), []
     found = trained(learner, path, events.append, **other)
-    assert f"it belongs to a fit with {named}" in found.notes[0]
-    assert "run.checkpoint.stale" in found.notes[0]
-    assert found.notes[0] in caplog.text
-    assert events[0].message == found.notes[0]
+    assert f"it belongs to a fit with {named}" in found.about_checkpoint
+    assert "run.checkpoint.stale" in found.about_checkpoint
+    assert found.about_checkpoint in caplog.text
+    assert events[0].message == found.about_checkpoint
     assert path.with_name("run.checkpoint.stale").read_bytes() == kept
-    assert trained(learner, path, **other).notes == ("Training was resumed after 4 epochs.",)
+    assert trained(learner, path, **other).about_checkpoint.startswith("Training was resumed")
 
 
 @pytest.mark.parametrize("damage", ["empty", "text", "half", "foreign", "folder"])
@@ -64,7 +64,7 @@ def test_a_damaged_checkpoint_is_set_aside(learner, path, damage):
     else:
         path.write_bytes({"empty": b"", "text": b"hello" * 99, "half": content[:-99]}[damage])
     found = trained(learner, path)
-    assert "was not used" in found.notes[0]
+    assert "was not used" in found.about_checkpoint
     assert found.nll.isfinite().all()
     assert path.is_file()
 

@@ -50,7 +50,7 @@ def test_a_resumed_run_ends_as_if_it_had_never_stopped(learner, tmp_path, monkey
     with pytest.raises(RuntimeError, match="died"):
         run_training(learner, run, dying)
     resumed = run_training(learner, run)
-    assert resumed.notes[0] in [f"Training was resumed after {n} epochs." for n in (4, 8)]
+    assert resumed.about_checkpoint in [f"Training was resumed after {n} epochs." for n in (4, 8)]
     assert same(whole, resumed)
     assert torch.equal(whole.nll, resumed.nll)
 
@@ -69,7 +69,7 @@ def test_ctrl_c_writes_a_checkpoint_from_which_the_run_ends_as_if_never_stopped(
     stopped = run_training(learner, run, Interrupting(**vars(learner.problem), after=30))
     assert stopped.interrupted
     resumed = run_training(learner, run)
-    assert resumed.notes == ("Training was resumed after 7 epochs.",)  # whole ones
+    assert resumed.about_checkpoint == "Training was resumed after 7 epochs."  # whole ones
     assert same(whole, resumed)
     assert resumed.history == whole.history
 

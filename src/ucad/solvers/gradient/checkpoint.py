@@ -61,7 +61,9 @@ class Checkpoint:
             )
             logger.warning(note)
             return start, note
-        return state, f"Training was resumed after {state.epoch} epochs."
+        note = f"Training was resumed after {state.epoch} epochs."
+        logger.info(note)
+        return state, note
 
     def _load(self, start: TrainingState) -> TrainingState:
         """Reads the state back; loading runs no code."""

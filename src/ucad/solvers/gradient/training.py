@@ -74,6 +74,7 @@ class Trained(NamedTuple):
     interrupted: bool
     history: tuple[HistoryRow, ...]
     notes: tuple[str, ...]
+    about_checkpoint: str = ""
 
 
 def train(
@@ -82,12 +83,13 @@ def train(
     """Trains all configurations until each has run out of patience or epochs, or time is over."""
     generator = torch.Generator(device=start["logits"].device).manual_seed(run.seed)
     state = initial_state(learner.problem, start, grid, learner.config.training, generator)
-    notes = []
+    about_checkpoint, notes = "", []
     if run.checkpoint is not None:
-        state, note = run.checkpoint.resume(state)
-        if note:
-            notes.append(note)
-            run.tell(state.epoch, None, note)
+        fresh = state
+        state, about_checkpoint = run.checkpoint.resume(fresh)
+        if about_checkpoint:
+            run.tell(state.epoch, None, about_checkpoint)
+            notes = [about_checkpoint] if state is fresh else []  # a resumed fit is like any other
     loop, interrupted = _Loop(learner, Layout.of(start), run, generator), False
     try:
         loop.run(state)
@@ -107,6 +109,7 @@ def train(
         interrupted,
         state.history,
         tuple(notes),
+        about_checkpoint,
     )
 
 

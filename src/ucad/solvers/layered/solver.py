@@ -37,7 +37,7 @@ class BottleneckSolver:
         return fit_bottleneck(
             problem.data,
             problem.n_factors,
-            config=BottleneckConfig(binary_factor=search),
+            config=BottleneckConfig(binary_factor=search, readouts=aid.readouts),
             validation=aid.validation,
             seed=problem.seed,
             progress=aid.progress,
