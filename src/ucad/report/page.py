@@ -118,11 +118,7 @@ def render(content: ReportContent) -> str:
         .render(
             content=content,
             graph=graph,
-            parts=[
-                f"parts/{name}.html.j2"
-                for name in PARTS
-                if graph.n_factors or name not in OF_FACTORS
-            ],
+            parts=_parts(has_factors=graph.n_factors > 0),
             overview=overview(graph, data, content.n_samples),
             sentences=[
                 (
@@ -149,6 +145,11 @@ def render(content: ReportContent) -> str:
             **_claims(content.certificate),
         )
     )
+
+
+def _parts(*, has_factors: bool) -> list[str]:
+    shown = [name for name in PARTS if has_factors or name not in OF_FACTORS]
+    return [f"parts/{name}.html.j2" for name in shown]
 
 
 def _figures(content: ReportContent) -> dict[str, Any]:
