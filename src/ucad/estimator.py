@@ -45,6 +45,7 @@ from ucad.runs import Run, load_run, save_run
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import AUTO, Readout, SolveSettings
+from ucad.solvers.rest import checked_on_rest
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
@@ -223,6 +224,8 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = data if unseen is None else together(train, validation)
         data, train, validation = (result.seen(scm, part) for part in (data, train, validation))
         unseen = None if unseen is None else result.seen(scm, unseen)
+        held_out = validation if unseen is None else unseen
+        result = replace(result, status=checked_on_rest(result, scm, data, held_out))
         self._keep(result, scm.canonical(train.x))
         self.certificate_ = certify(
             self.scm_,

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ucad.data import InterventionalData
 from ucad.data.formats.anndata import from_anndata
 from ucad.data.formats.options import ReadOptions
+from ucad.data.rest import DEFAULT_MEMORY
 from ucad.errors import InvalidInputError
 from ucad.estimator import UCAD
 from ucad.report.strengths import edge_strengths
@@ -24,6 +26,7 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
     log_counts: bool = False,
     model: UCAD | None = None,
     key: str = "ucad",
+    memory: float = DEFAULT_MEMORY,
 ) -> UCAD:
     """Finds factors of cells × genes and writes them into an AnnData; returns the fitted model.
 
@@ -42,6 +45,8 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
         log_counts: turn counts into log(1 + 10⁴ · count / total of the cell).
         model: an estimator that says how to fit; `UCAD()` if None.
         key: the name to write under.
+        memory: GiB for the fit: if all cells would take more, it is made on a part of them and
+            checked on the others; all cells get their factors.
     """
     if not all(hasattr(adata, part) for part in ("obs", "var_names", "obsm", "varm", "uns")):
         raise InvalidInputError(f"'adata' must be an AnnData. Got {type(adata).__name__} instead.")
@@ -51,6 +56,7 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
         min_mean=min_mean,
         log_counts=log_counts,
         drop_constant=True,
+        memory=memory,
     )
     data = from_anndata(adata, options)
     fitted = (UCAD() if model is None else model).fit(data)
@@ -59,7 +65,7 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
     columns = fitted.columns_.variable
     place = {str(name): row for row, name in enumerate(adata.var_names)}
     genes = np.array([place[name] for name in data.variable_names])
-    adata.obsm[f"X_{key}"] = fitted.transform(data)
+    adata.obsm[f"X_{key}"] = _of_all_cells(fitted, data)
     for side, edges, strength in (
         ("parents", graph.Q, strengths.into),
         ("children", graph.R, strengths.out_of),
@@ -77,3 +83,14 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
         "notes": np.array(data.notes, dtype=object),
     }
     return fitted
+
+
+def _of_all_cells(model: UCAD, data: InterventionalData) -> np.ndarray:
+    """The factors of the cells that were read, and of those that were not."""
+    if data.rest is None:
+        return model.transform(data)
+    z = np.full((len(data.rest.taken) + data.rest.n_samples, model.graph_.n_factors), np.nan)
+    z[data.rest.taken] = model.transform(data)
+    for rows, part in data.rest.parts():
+        z[rows] = model.transform(part)
+    return z

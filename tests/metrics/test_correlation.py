@@ -8,11 +8,13 @@ from tests.golden.definitions import best_mean
 from ucad.metrics import Correlation, RDCSettings, mean_correlation
 from ucad.metrics.checks import FactorPair
 from ucad.metrics.correlation import (
+    FixedSide,
     best_matching,
     correlation_bases,
     correlation_matrix,
     resampled_correlations,
 )
+from ucad.metrics.resampling import Ranks
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)
@@ -149,3 +151,21 @@ def test_the_settings_of_rdc_are_told_beside_the_number():
     learned, true = factors(0)
     found = mean_correlation(learned, true, Correlation.RDC, RDCSettings(scale=2.0, seed=5))
     assert "k=20, s=2, tolerance=1e-07, seed=5" in str(found)
+
+
+@few
+@given(seeds)
+def test_ranks_by_counts_are_ranks_of_resampled_rows(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 9, size=(30, 3)) + (rng.random((30, 3)) if seed % 2 else 0.0)
+    rows = rng.integers(30, size=30)
+    counted = Ranks(z)(np.bincount(rows, minlength=30).astype(float))
+    np.testing.assert_allclose(counted[rows], scipy.stats.rankdata(z[rows], axis=0))
+
+
+@pytest.mark.parametrize("coefficient", list(Correlation))
+def test_one_side_that_stays_changes_no_mcc(coefficient):
+    learned, true = factors(2)
+    expected = mean_correlation(learned, true, coefficient).mean
+    assert FixedSide(true, 1, coefficient, None).mcc(learned) == pytest.approx(expected)
+    assert FixedSide(learned, 0, coefficient, None).mcc(true) == pytest.approx(expected)

@@ -174,3 +174,12 @@ def test_importing_the_metrics_does_not_import_torch():
 
 def test_all_metrics_can_be_named():
     assert set(FAST_METRICS) < set(ALL_METRICS)
+
+
+def test_what_takes_long_is_left_out_by_default_and_named():
+    z = RNG.standard_normal((5_000, 12))
+    quick = EvaluationSettings(n_resamples=0, n_permutations=0, n_rotations=0, n_refits=0)
+    table = evaluate(z, z, settings=quick)
+    assert "dci_disentanglement" not in [score.metric for score in table.scores]
+    assert "r2_mlp" in [score.metric for score in table.scores]
+    assert any("dci" in note for note in table.notes)

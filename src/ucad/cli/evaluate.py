@@ -46,7 +46,8 @@ def evaluate(
         truth: folder of the simulated problem the run was fitted on.
         learned: learned factors, .npy or .csv, one sample a row.
         true: true factors on the same samples, .npy or .csv.
-        metrics: which metrics to compute; all if none is named. dci and r2_mlp are the slow ones.
+        metrics: which metrics to compute; by default all but those that take long at this size
+            (dci, then r2_mlp), which are named below the table.
         trees: the boosted trees of dci; its values depend on them.
         seed: of splits, resamples, permutations and rotations.
         json: print JSON instead of a table.
@@ -64,13 +65,13 @@ def evaluate(
         )
     learned_factors, true_factors = read_array(learned), read_array(true)
 
-    from ucad.metrics import ALL_METRICS, EvaluationSettings, Trees
+    from ucad.metrics import EvaluationSettings, Trees
     from ucad.metrics import evaluate as evaluate_factors
 
     table = evaluate_factors(
         learned_factors,
         true_factors,
-        metrics=metrics or ALL_METRICS,
+        metrics=metrics or None,
         settings=EvaluationSettings(seed=seed, trees=Trees(trees)),
     )
     print(table.to_json() if json else table)
@@ -87,7 +88,7 @@ def evaluate_run(
     """The table of a run against the folder that `ucad simulate` wrote: factors, graph and NLL."""
     import ucad
     from ucad.data.duplicates import first_columns, merged_as
-    from ucad.metrics import ALL_METRICS, EvaluationSettings, EvaluationTable, Trees
+    from ucad.metrics import EvaluationSettings, EvaluationTable, Trees
     from ucad.metrics import evaluate as evaluate_factors
     from ucad.runs import load_run
 
@@ -114,7 +115,7 @@ def evaluate_run(
     table = evaluate_factors(
         learned.state_map(test.x).numpy(),
         factors,
-        metrics=metrics or ALL_METRICS,
+        metrics=metrics or None,
         learned_graph=None if graph is None else (learned.graph.Q, learned.graph.R),
         true_graph=graph,
         settings=settings,

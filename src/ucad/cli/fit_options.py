@@ -33,6 +33,9 @@ class ReadingOptions:
         missing: What is done about missing values: error refuses them, drop leaves out the samples
             that have one, mean fills in the mean of the regime and leaves the entry out of the
             likelihood.
+        memory: GiB that reading and fitting may take, 4 by default, for files that are read in
+            blocks (.h5ad, .zarr): if all samples would take more, a part of every regime is
+            read, and the fit is checked on the others.
     """
 
     target: str | None = None
@@ -45,6 +48,7 @@ class ReadingOptions:
     context: tuple[str, ...] | None = None
     intervention: str | None = None
     missing: Literal["error", "drop", "mean"] | None = None
+    memory: float | None = None
 
 
 @Parameter(name="*", group="The model")

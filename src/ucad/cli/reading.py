@@ -37,6 +37,7 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
         context=settings.context,
         intervention=settings.intervention,
         missing=settings.missing,
+        **({} if settings.memory is None else {"memory": settings.memory}),
     )
     if settings.layers is None:
         return data

@@ -24,6 +24,7 @@ _SHAPES: dict[str, Any] = {
     "budget": float,
     "measurement_noise": float,
     "min_mean": float,
+    "memory": float,
     "standardise": bool,
     "drop_constant": bool,
     "log_counts": bool,
@@ -64,6 +65,7 @@ class FitSettings:
     intervention: str = ""
     unmeasured: str = "keep"
     missing: str = "error"
+    memory: float | None = None
     gene_sets: str | None = None
     network: str | None = None
 

@@ -41,7 +41,7 @@ A fit adds up fourth powers at most, which stay below the largest double, 1.8e30
 
 def check_matrix(x: Any, *, may_be_empty: bool = False) -> None:
     """Refuses anything but a matrix of numbers with at least one sample and one variable."""
-    if x.ndim != 2 or (0 in x.shape and not may_be_empty):
+    if len(x.shape) != 2 or (0 in x.shape and not may_be_empty):
         raise InvalidInputError(
             f"'x' must be a matrix, samples × variables, with at least one of each. "
             f"Got shape {x.shape} instead."

@@ -27,6 +27,7 @@ from ucad.data.targets import (
 from ucad.errors import InvalidInputError, all_at_once
 
 if TYPE_CHECKING:
+    from ucad.data.rest import Rest
     from ucad.data.summary import DataSummary
 
 __all__ = ["InterventionalData", "Scaling", "Split"]
@@ -81,6 +82,7 @@ class InterventionalData:
         kinds: what each regime does to its targets, as told; `auto` for all if empty.
         is_missing: True where a value was not measured and is filled in; None if nowhere.
         notes: what was left out or changed in reading, one sentence each.
+        rest: samples of the file that were left out since they did not fit; None if none were.
     """
 
     x: VariableSamples
@@ -95,6 +97,7 @@ class InterventionalData:
     kinds: tuple[RegimeKind, ...] = ()
     is_missing: WhichIntervened | None = None
     notes: tuple[str, ...] = ()
+    rest: Rest | None = None
 
     def __post_init__(self) -> None:
         checks.check_matrix(self.x, may_be_empty=self.is_part)
@@ -320,6 +323,7 @@ class InterventionalData:
             is_part=True,
             context=self.context and self.context.select(rows),
             is_missing=None if self.is_missing is None else self.is_missing[rows],
+            rest=None,
         )
 
     def select_variables(self, columns: Rows) -> InterventionalData:

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from ucad._types import BooleanMatrix, FactorSamples
 from ucad.errors import InvalidInputError
 from ucad.metrics.checks import check_factors, check_structure
-from ucad.metrics.correlation import MCC, Correlation, mean_correlation
+from ucad.metrics.correlation import Correlation, FixedSide
 from ucad.metrics.rdc import RDCSettings
 
 __all__ = [
@@ -51,12 +51,12 @@ class RotatedControls(NamedTuple):
     Attributes:
         true_rotated: MCC(z U, z), the true factors rotated in place of the learned ones.
         learned_rotated: MCC(ẑ U, z).
-        against_rotated_true: MCC(ẑ, z U).
+        against_rotated_true: MCC(ẑ, z U); None if it was not asked for.
     """
 
     true_rotated: Level
     learned_rotated: Level
-    against_rotated_true: Level
+    against_rotated_true: Level | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +69,13 @@ class RotationSettings:
         standardised: whether each factor is scaled to a standard deviation of 1 first. If not, as
             a literal reading of the paper has it, the widest factor dominates all rotated ones and
             the level is lower: an easier control, that changes if a factor is rescaled.
+        against_true: whether MCC(ẑ, z U) is made, too.
     """
 
     n_rotations: int = 20
     seed: int = 0
     standardised: bool = True
+    against_true: bool = True
 
 
 def rotated_controls(
@@ -106,16 +108,17 @@ def rotated_controls(
         _standardise(z) if settings.standardised else z for z in (pair.learned, pair.true)
     )
 
-    def level(score: Callable[[], MCC]) -> Level:
-        return _level([score().mean for _ in range(settings.n_rotations)])
+    fixed = FixedSide(pair.true, 1, coefficient, rdc)
 
-    def mcc(a: npt.ArrayLike, b: npt.ArrayLike) -> MCC:
-        return mean_correlation(a, b, coefficient, rdc)
+    def level(score: Callable[[FactorSamples], float], z: FactorSamples) -> Level:
+        return _level([score(rotate(z, rng)) for _ in range(settings.n_rotations)])
 
     return RotatedControls(
-        true_rotated=level(lambda: mcc(rotate(true_ready, rng), pair.true)),
-        learned_rotated=level(lambda: mcc(rotate(learned_ready, rng), pair.true)),
-        against_rotated_true=level(lambda: mcc(pair.learned, rotate(true_ready, rng))),
+        true_rotated=level(fixed.mcc, true_ready),
+        learned_rotated=level(fixed.mcc, learned_ready),
+        against_rotated_true=level(FixedSide(pair.learned, 0, coefficient, rdc).mcc, true_ready)
+        if settings.against_true
+        else None,
     )
 
 

@@ -21,19 +21,23 @@ from ucad.metrics.checks import (
 from ucad.metrics.rdc import (
     Bases,
     RDCSettings,
+    frequencies_of,
     largest_canonical_correlations,
-    pair_of_sine_bases,
     randomised_dependence,
+    sine_bases,
 )
+from ucad.metrics.resampling import Resampler
 
 __all__ = [
     "MCC",
     "Correlation",
+    "FixedSide",
     "best_matching",
     "correlation_bases",
     "correlation_matrix",
     "mean_correlation",
     "resampled_correlations",
+    "side_bases",
 ]
 
 
@@ -181,10 +185,48 @@ def correlation_bases(
     For Pearson that is the centred factor itself, for Spearman its centred ranks (one function
     each, so that the canonical correlation is the absolute correlation), for RDC the sine features.
     """
+    return (
+        side_bases(pair.learned, 0, coefficient, rdc),
+        side_bases(pair.true, 1, coefficient, rdc),
+    )
+
+
+def side_bases(
+    z: FactorSamples, side: int, coefficient: Correlation, rdc: RDCSettings | None = None
+) -> Bases:
+    """Returns the bases of the learned (side 0) or of the true factors (side 1) alone."""
     if coefficient is Correlation.RDC:
-        return pair_of_sine_bases(pair, RDCSettings() if rdc is None else rdc)
-    is_ranked = coefficient is Correlation.SPEARMAN
-    return _unit_columns(pair.learned, is_ranked), _unit_columns(pair.true, is_ranked)
+        settings = RDCSettings() if rdc is None else rdc
+        return sine_bases(z, frequencies_of(settings)[side], settings)
+    return _unit_columns(z, coefficient is Correlation.SPEARMAN)
+
+
+class FixedSide:
+    """MCC of many factors with the same ones, whose part is computed once.
+
+    Args:
+        z: the factors that stay.
+        side: 0 if they are the learned ones, 1 if they are the true ones.
+        coefficient: which.
+        rdc: its settings, for RDC.
+    """
+
+    def __init__(
+        self, z: FactorSamples, side: int, coefficient: Correlation, rdc: RDCSettings | None
+    ) -> None:
+        self._z, self._side, self._coefficient, self._rdc = z, side, coefficient, rdc
+        self._bases = side_bases(z, side, coefficient, rdc)
+
+    def mcc(self, other: FactorSamples) -> float:
+        """`MCC.mean` of the best matching with other factors of the same samples."""
+        pair = (self._z, other) if self._side == 0 else (other, self._z)
+        if self._coefficient is Correlation.RDC and self._rdc is not None and self._rdc.remove_bias:
+            return mean_correlation(*pair, self._coefficient, self._rdc).mean
+        new = side_bases(other, 1 - self._side, self._coefficient, self._rdc)
+        bases = (self._bases, new) if self._side == 0 else (new, self._bases)
+        matrix = largest_canonical_correlations(*bases)
+        rows, columns = best_matching(matrix)
+        return float(matrix[list(rows), list(columns)].sum()) / matrix.shape[1]
 
 
 def resampled_correlations(
@@ -195,12 +237,7 @@ def resampled_correlations(
     The functions in `left` and `right` are only centred and made orthonormal again under the new
     counts. For Pearson this is exact; for RDC the copula transform stays that of all samples.
     """
-    weights = (counts / counts.sum())[None, :, None]
-    root = np.sqrt(weights)
-    return largest_canonical_correlations(
-        _whiten((left - (weights * left).sum(axis=1, keepdims=True)) * root),
-        _whiten((right - (weights * right).sum(axis=1, keepdims=True)) * root),
-    )
+    return Resampler(left, right)(counts)
 
 
 def _unit_columns(z: FactorSamples, is_ranked: bool) -> Bases:
@@ -214,11 +251,3 @@ def _unit_columns(z: FactorSamples, is_ranked: bool) -> Bases:
     length = np.linalg.norm(centred, axis=0)
     unit = centred / np.where(length > 0, length, 1.0)
     return np.asarray(unit.T[:, :, None])
-
-
-def _whiten(functions: Bases) -> Bases:
-    gram = functions.transpose(0, 2, 1) @ functions
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > 1e-10 * np.maximum(values[:, -1:], np.finfo(float).tiny)
-    scale = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-    return np.asarray(functions @ (vectors * scale[:, None, :]))

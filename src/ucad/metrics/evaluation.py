@@ -50,12 +50,21 @@ class Metric(StrEnum):
 ALL_METRICS: tuple[Metric, ...] = tuple(Metric)
 FAST_METRICS: tuple[Metric, ...] = tuple(m for m in Metric if m not in (Metric.R2_MLP, Metric.DCI))
 
+MLP_SECONDS = 5e-5
+"""Of R² by networks, chance level included, per sample and true factor: 10 s at 10,000 × 20."""
+
+TREE_SECONDS = 2e-5
+"""Of DCI by scikit-learn's trees, per sample, learned and true factor: 160 s at 10,000 × 20."""
+
+MAX_SECONDS = 4.0
+"""What a metric may take to be part of a table by default, so that 20 factors stay within 10 s."""
+
 
 def evaluate(
     learned: npt.ArrayLike,
     true: npt.ArrayLike,
     *,
-    metrics: Iterable[str] = ALL_METRICS,
+    metrics: Iterable[str] | None = None,
     learned_graph: Graph | None = None,
     true_graph: Graph | None = None,
     settings: EvaluationSettings | None = None,
@@ -72,7 +81,8 @@ def evaluate(
     Args:
         learned: (samples, learned factors).
         true: (samples, true factors), the same samples.
-        metrics: which of `Metric` to compute; `FAST_METRICS` needs no trees and no network.
+        metrics: which of `Metric` to compute. By default all but those that would take long here,
+            which a note names; `FAST_METRICS` needs no trees and no network.
         learned_graph: Q and R, each (variables, learned factors).
         true_graph: Q and R, each (variables, true factors).
         settings: seeds and numbers of draws.
@@ -83,8 +93,9 @@ def evaluate(
     1.0
     """
     settings = EvaluationSettings() if settings is None else settings
-    chosen = _check_metrics(metrics)
     pair = check_factors(learned, true)
+    chosen = _check_metrics(_quick_metrics(pair) if metrics is None else metrics)
+    left_out = [m.value for m in ALL_METRICS if metrics is None and m not in chosen]
     if (learned_graph is None) != (true_graph is None):
         raise InvalidInputError("Both graphs must be given to compare them. Got one instead.")
     warn_of_constant_factors(pair)
@@ -97,10 +108,21 @@ def evaluate(
             scores += _structure_scores(learned_graph, true_graph, settings)
     n_samples, n_learned = pair.learned.shape
     sizes = {"n_samples": n_samples, "n_learned": n_learned, "n_true": pair.true.shape[1]}
-    note = note_on_constant_factors(pair)
+    slow = f"Left out, as it takes long at this size: {', '.join(left_out)}. Name it in 'metrics'."
+    notes = [note_on_constant_factors(pair), slow if left_out else ""]
     return EvaluationTable(
-        tuple(scores), {**sizes, **asdict(settings)}, notes=(note,) if note else ()
+        tuple(scores), {**sizes, **asdict(settings)}, notes=tuple(filter(None, notes))
     )
+
+
+def _quick_metrics(pair: FactorPair) -> list[Metric]:
+    """All metrics but those that need more than a few seconds for these factors."""
+    (n_samples, n_learned), n_true = pair.learned.shape, pair.true.shape[1]
+    seconds = {
+        Metric.R2_MLP: MLP_SECONDS * n_samples * n_true,
+        Metric.DCI: TREE_SECONDS * n_samples * n_true * n_learned,
+    }
+    return [metric for metric in ALL_METRICS if seconds.get(metric, 0.0) <= MAX_SECONDS]
 
 
 def _check_metrics(metrics: Iterable[str]) -> list[Metric]:

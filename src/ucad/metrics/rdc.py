@@ -23,6 +23,7 @@ __all__ = [
     "Bases",
     "Dependence",
     "RDCSettings",
+    "frequencies_of",
     "largest_canonical_correlations",
     "pair_of_sine_bases",
     "randomised_dependence",
@@ -130,13 +131,20 @@ def randomised_dependence(
 
 def pair_of_sine_bases(pair: FactorPair, settings: RDCSettings) -> tuple[Bases, Bases]:
     """Returns the bases of the learned and of the true factors, with frequencies of their own."""
-    rng = np.random.default_rng(settings.seed)
-    shape = (2, settings.n_features)
-    frequencies = rng.standard_normal(shape), rng.standard_normal(shape)
+    frequencies = frequencies_of(settings)
     return (
         sine_bases(pair.learned, frequencies[0], settings),
         sine_bases(pair.true, frequencies[1], settings),
     )
+
+
+def frequencies_of(
+    settings: RDCSettings,
+) -> tuple[Float[np.ndarray, "2 k"], Float[np.ndarray, "2 k"]]:
+    """Returns w and b of the learned and of the true factors."""
+    rng = np.random.default_rng(settings.seed)
+    shape = (2, settings.n_features)
+    return rng.standard_normal(shape), rng.standard_normal(shape)
 
 
 def sine_bases(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.stats
 from jaxtyping import Float, Int
 
 from ucad.errors import InvalidInputError
@@ -24,11 +23,11 @@ from ucad.metrics.correlation import (
     best_matching,
     correlation_bases,
     mean_correlation,
-    resampled_correlations,
 )
 from ucad.metrics.dci import Trees, dci_scores
 from ucad.metrics.explicitness import Decoder, explicitness, r_squared
 from ucad.metrics.rdc import RDCSettings, largest_canonical_correlations
+from ucad.metrics.resampling import Ranks, Resampler
 from ucad.metrics.table import Score
 
 __all__ = ["EvaluationSettings", "score_correlation", "score_dci", "score_explicitness"]
@@ -86,7 +85,9 @@ def score_correlation(
     value, n_samples = _mean_of(found, settings), len(pair.true)
     resampled, shuffled = _reordered_mcc(pair, settings, coefficient)
     interval = _interval(resampled, value, n_samples, settings)
-    rotations = RotationSettings(n_rotations=settings.n_rotations, seed=settings.seed)
+    rotations = RotationSettings(
+        n_rotations=settings.n_rotations, seed=settings.seed, against_true=False
+    )
     rotated = (
         rotated_controls(pair.learned, pair.true, coefficient, rotations, rdc=settings.rdc)
         if settings.n_rotations
@@ -171,13 +172,16 @@ def _reordered_mcc(
 ) -> tuple[RowScore, RowScore]:
     """Returns MCC as a function of resampled rows, and of rows in which the truth is shuffled."""
     left, right = correlation_bases(pair, coefficient, settings.rdc)
+    is_ranked = coefficient is Correlation.SPEARMAN
+    ranks = [Ranks(z) for z in pair] if is_ranked else []
+    by_counts = Resampler(left, right)
 
     def resampled(rows: Int[np.ndarray, " samples"]) -> float:
-        if coefficient is Correlation.SPEARMAN:
-            ranks = (scipy.stats.rankdata(z[rows], axis=0) for z in pair)
-            return _mean_of(mean_correlation(*ranks), settings)
         counts = np.bincount(rows, minlength=len(pair.true)).astype(np.float64)
-        return _best_mean(resampled_correlations(left, right, counts), settings)
+        if not is_ranked:
+            return _best_mean(by_counts(counts), settings)
+        sides = [(of(counts) / len(counts)).T[:, :, None] for of in ranks]
+        return _best_mean(Resampler(*sides)(counts), settings)
 
     def shuffled(rows: Int[np.ndarray, " samples"]) -> float:
         if coefficient is Correlation.RDC and settings.rdc.remove_bias:

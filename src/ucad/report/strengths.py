@@ -79,12 +79,13 @@ def _slopes_out_of(
     along, slopes = torch.zeros_like(z), z.new_zeros(len(z), scm.graph.n_variables)
     along[:, factor] = 1.0
     # The derivative of a vector–Jacobian product by its vector is a Jacobian–vector product. The
-    # forward mode of torch would import its compiler for that, which takes seconds.
+    # forward mode of torch would import its compiler for that, which takes seconds; so would a
+    # vector that is handed to `grad` instead of being multiplied with.
     z = z.detach().requires_grad_()
     moved = scm.variable_mechanism(z, children)
     vector = torch.zeros_like(moved, requires_grad=True)
-    (product,) = torch.autograd.grad(moved, z, vector, create_graph=True)
-    (slopes[:, children],) = torch.autograd.grad(product, vector, along)
+    (product,) = torch.autograd.grad((moved * vector).sum(), z, create_graph=True)
+    (slopes[:, children],) = torch.autograd.grad((product * along).sum(), vector)
     return slopes
 
 

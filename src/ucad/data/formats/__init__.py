@@ -1,4 +1,4 @@
-"""Files to data sets and back: csv, parquet, npz, h5ad and the folders of DCDI."""
+"""Files to data sets and back: csv, parquet, npz, h5ad, zarr and the folders of DCDI."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ucad.data.dataset import InterventionalData
-from ucad.data.formats.anndata import read_h5ad, write_h5ad
+from ucad.data.formats.anndata import read_h5ad, read_zarr, write_h5ad
 from ucad.data.formats.arrays import read_npz, write_npz
 from ucad.data.formats.dcdi import read_dcdi, write_dcdi
 from ucad.data.formats.options import ReadOptions, check_writable
@@ -16,6 +16,7 @@ from ucad.data.formats.tables import (
     write_csv,
     write_parquet,
 )
+from ucad.data.rest import DEFAULT_MEMORY
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
 from ucad.files import check_regular
 
@@ -28,6 +29,7 @@ _READERS: dict[str, Callable[[Path, ReadOptions], InterventionalData]] = {
     ".parquet": read_parquet,
     ".npz": read_npz,
     ".h5ad": read_h5ad,
+    ".zarr": read_zarr,
     "": read_dcdi,
 }
 _WRITERS: dict[str, Callable[[InterventionalData, Path], None]] = {
@@ -42,12 +44,14 @@ _TABLE = {
     *("target", "control", "indicators", "ignore"),
     *("drop_constant", "min_mean", "missing", "context", "intervention"),
 }
+_STORED = _TABLE - {"indicators", "ignore"} | {"log_counts", "memory"}
 _APPLIES: dict[str, set[str]] = {
     ".csv": _TABLE,
     ".tsv": _TABLE,
     ".txt": _TABLE,
     ".parquet": _TABLE,
-    ".h5ad": _TABLE - {"indicators", "ignore"} | {"log_counts"},
+    ".h5ad": _STORED,
+    ".zarr": _STORED,
     ".npz": {"drop_constant", "min_mean", "missing", "context", "intervention"},
     "": {"drop_constant", "min_mean", "missing"},
 }
@@ -67,12 +71,13 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
     context: Sequence[str] = (),
     intervention: str = "",
     missing: str = "error",
+    memory: float = DEFAULT_MEMORY,
 ) -> InterventionalData:
     """Reads a data set; the ending of the name says how, a folder is DCDI's.
 
     Args:
-        path: `.csv`, `.tsv`, `.txt` (tab separated), `.parquet`, `.npz`, `.h5ad`, or a folder with
-            `data_interv1.npy`, `intervention1.csv` and `regime1.csv`.
+        path: `.csv`, `.tsv`, `.txt` (tab separated), `.parquet`, `.npz`, `.h5ad`, `.zarr`, or a
+            folder with `data_interv1.npy`, `intervention1.csv` and `regime1.csv`.
         target: the column that names what was clamped in a sample: one name, several joined by
             `;`, or nothing. `target`, if there is such a column.
         control: the label of observational samples in that column, besides the empty one.
@@ -89,6 +94,9 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         missing: what is done about missing values: `error` refuses them, `drop` leaves out the
             samples that have one, `mean` fills in the mean of the variable in the same regime and
             leaves the entry out of the likelihood.
+        memory: GiB that reading and fitting may take, for files that are read in blocks (`.h5ad`,
+            `.zarr`): if all samples would take more, a part of every regime is read, a note
+            says so, and a fit is checked on the others.
 
     Raises:
         FormatError: the file is not there, or is not what its name says.
@@ -106,11 +114,13 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         context=tuple(context),
         intervention=intervention,
         missing=missing,
+        memory=memory,
     )
     if not path.exists():
         beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FormatError(f"There is no file '{path}'.{did_you_mean(path.name, beside)}")
-    suffix = "" if path.is_dir() else path.suffix.lower()
+    suffix = path.suffix.lower()
+    suffix = "" if path.is_dir() and suffix != ".zarr" else suffix
     if suffix not in _READERS or (suffix == "" and not path.is_dir()):
         raise FormatError(
             f"'{path}' must end in one of {', '.join(filter(None, _READERS))}, or be a folder."

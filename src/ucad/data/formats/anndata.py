@@ -2,65 +2,133 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ucad.data.blocks import StoredRows
 from ucad.data.checks import check_matrix
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
-    beside_variables,
-    columns_to_keep,
     parsed_as,
     require_column,
     side_columns,
     side_information,
     with_side_information,
 )
-from ucad.data.missing import without_missing
-from ucad.data.targets import control_notes, label_of
+from ucad.data.formats.stored import StoredSamples, dataset_of
+from ucad.data.targets import label_of
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
 from ucad.files import parse_json, replacing
 
-__all__ = ["from_anndata", "read_h5ad", "write_h5ad"]
-
-_COUNTS_PER_CELL = 1e4
-"""Counts per cell to which all cells are scaled before the logarithm, the convention of scanpy."""
+__all__ = ["from_anndata", "read_h5ad", "read_zarr", "write_h5ad"]
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
-    """Reads cells × genes; sparse counts become dense, after the genes hardly seen are left out."""
+    """Reads cells × genes in blocks; counts stay sparse until genes and cells are chosen."""
     anndata = _anndata()
+    import h5py
+
     with parsed_as(path, "an AnnData file"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the file's age and its names, which we check
-        table = anndata.read_h5ad(path)
-        if table.X is None:
-            raise FormatError(f"'{path}' holds no matrix X.")
-        x = _dense(table.X)
-    names = [str(name) for name in table.var_names]
-    is_ours = isinstance(table.uns.get("ucad"), str)
-    check_matrix(x, may_be_empty=is_ours)
-    if is_ours:
-        with parsed_as(path, "a data set of ucad"):
-            parts = (np.asarray(table.layers["is_intervened"]), table.obs["regime"].to_numpy())
-            side = parse_json(table.uns["ucad"])
-        return with_side_information(x, *parts, names, side)
-    return from_anndata(table, options, x)
+        with h5py.File(path, "r") as file:
+            is_new = file["obs"].attrs.get("encoding-type") == "dataframe"
+            stored = _Stored.of(file) if is_new else None
+        if stored is None:  # an early version, which anndata translates
+            return from_anndata(anndata.read_h5ad(path), options, path=path)
+    return _read(stored, path, lambda: h5py.File(path, "r"), options)
+
+
+def read_zarr(path: Path, options: ReadOptions) -> InterventionalData:
+    """Reads an AnnData in a zarr folder, as `read_h5ad` reads a file."""
+    _anndata()
+    try:
+        import zarr
+    except ImportError:
+        raise MissingDependencyError("zarr", "bio", "Reading .zarr folders") from None
+
+    def opened() -> Any:
+        return contextlib.nullcontext(zarr.open_group(path, mode="r"))
+
+    with parsed_as(path, "an AnnData folder"), opened() as group, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stored = _Stored.of(group)
+    return _read(stored, path, opened, options)
+
+
+class _Stored(NamedTuple):
+    """What is small in a stored AnnData; `side` for one of our own."""
+
+    obs: Any
+    names: list[str]
+    side: str | None
+
+    @classmethod
+    def of(cls, group: Any) -> _Stored:
+        from anndata.io import read_elem
+
+        if "X" not in group:
+            raise FormatError("It holds no matrix X.")
+        side = group["uns/ucad"] if "uns" in group and "ucad" in group["uns"] else None
+        text = None if side is None else read_elem(side)
+        names = [str(name) for name in read_elem(group["var"]).index]
+        return cls(read_elem(group["obs"]), names, text if isinstance(text, str) else None)
+
+
+def _read(
+    stored: _Stored, path: Path, opened: Callable[[], Any], options: ReadOptions
+) -> InterventionalData:
+    @contextlib.contextmanager
+    def matrix() -> Iterator[Any]:
+        with opened() as group:
+            yield _matrix(group)
+
+    if stored.side is not None:
+        with parsed_as(path, "a data set of ucad"), opened() as group:
+            x = np.asarray(_matrix(group)[:])
+            parts = (np.asarray(group["layers/is_intervened"]), stored.obs["regime"].to_numpy())
+            side = parse_json(stored.side)
+        check_matrix(x, may_be_empty=True)
+        return with_side_information(x, *parts, stored.names, side)
+    with parsed_as(path, "an AnnData file"):
+        with matrix() as found:
+            check_matrix(found)
+        source = StoredRows(matrix)
+    return _dataset(source, stored.names, stored.obs, options, path)
+
+
+def _matrix(group: Any) -> Any:
+    """X, not loaded: an array, or a sparse matrix that is sliced by rows."""
+    X = group["X"]
+    if "encoding-type" in X.attrs and "matrix" in str(X.attrs["encoding-type"]):
+        from anndata.io import sparse_dataset
+
+        return sparse_dataset(X)
+    return X
 
 
 def from_anndata(
-    table: Any, options: ReadOptions, x: np.ndarray | None = None
+    table: Any, options: ReadOptions, *, path: Path = Path("adata")
 ) -> InterventionalData:
-    """Makes a data set of an AnnData, which may be backed by a file; `x` is its dense matrix."""
-    x = _dense(table.X) if x is None else x
-    check_matrix(x)
-    names = [str(name) for name in table.var_names]
-    columns = [str(column) for column in table.obs.columns]
+    """Makes a data set of an AnnData, which may be backed by a file."""
+    if table.X is None:
+        raise FormatError(f"'{path}' holds no matrix X.")
+    check_matrix(table.X)
+    source = StoredRows(lambda: contextlib.nullcontext(table.X))
+    return _dataset(source, [str(name) for name in table.var_names], table.obs, options, path)
+
+
+def _dataset(
+    source: StoredRows, names: list[str], obs: Any, options: ReadOptions, path: Path
+) -> InterventionalData:
+    columns = [str(column) for column in obs.columns]
     target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
     if target is None:
         raise InvalidInputError(
@@ -69,20 +137,14 @@ def from_anndata(
     require_column(target, columns, "perturbations in 'obs'")
     for name in side_columns(options):
         require_column(name, columns, "context in 'obs'")
-    known = {name: table.obs[name].to_numpy() for name in side_columns(options)}
-    keep, notes = columns_to_keep(x, names, options)
-    kept = [names[column] for column in keep]
-    labels = [label_of(label) for label in table.obs[target]]
-    values = (_log_counts(x) if options.log_counts else x.astype(np.float64))[:, keep]
-    filled = without_missing(values, kept, labels, options.missing)
-    data = InterventionalData.from_targets(
-        filled.x,
-        [labels[row] for row in filled.rows],
-        variable_names=kept,
-        control=options.control,
-    )
-    data = filled.marked(data, *notes, *control_notes(labels, options.control))
-    return beside_variables(data, options, known, filled.rows)
+    if source.shape != (len(obs), len(names)):
+        raise FormatError(
+            f"'{path}' is damaged: X is {source.shape[0]} × {source.shape[1]}, and there are "
+            f"{len(obs)} samples and {len(names)} variables."
+        )
+    known = {name: obs[name].to_numpy() for name in side_columns(options)}
+    labels = [label_of(label) for label in obs[target]]
+    return dataset_of(StoredSamples(source, names, labels, known, path), options)
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:
@@ -101,20 +163,6 @@ def write_h5ad(data: InterventionalData, path: Path) -> None:
     )
     with replacing(path) as beside:
         table.write_h5ad(beside)
-
-
-def _dense(matrix: Any) -> np.ndarray:
-    """A matrix in memory as an array, whether it is sparse, backed by a file, or neither."""
-    loaded = matrix.to_memory() if hasattr(matrix, "to_memory") else matrix
-    return np.asarray(loaded.toarray() if hasattr(loaded, "toarray") else loaded)
-
-
-def _log_counts(counts: np.ndarray) -> np.ndarray:
-    """log(1 + 10⁴ · count / total of the cell)."""
-    if (counts < 0).any():
-        raise InvalidInputError("Counts must be at least 0 to be turned into logarithms.")
-    totals = np.nansum(counts, axis=1, keepdims=True, dtype=np.float64)
-    return np.log1p(_COUNTS_PER_CELL * counts / np.where(totals > 0, totals, 1.0))
 
 
 def _anndata() -> Any:

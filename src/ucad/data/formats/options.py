@@ -28,6 +28,7 @@ from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData, Scaling
 from ucad.data.kinds import KINDS, RegimeKind, kinds_by_sample
 from ucad.data.missing import POLICIES, check_policy
+from ucad.data.rest import DEFAULT_MEMORY, check_memory
 from ucad.errors import FormatError, InvalidInputError, UcadError, did_you_mean
 from ucad.schema import Optional, check_shape
 
@@ -69,6 +70,8 @@ class ReadOptions:
         context: columns that say something of a sample and are no variables, such as its batch.
         intervention: what was done to targets, one of `KINDS`, or the column that says it.
         missing: what is done about missing values, one of `POLICIES`.
+        memory: GiB that reading and fitting may take; if all samples would take more, a part of
+            them is read.
     """
 
     target: str | None = None
@@ -81,9 +84,11 @@ class ReadOptions:
     context: Sequence[str] = ()
     intervention: str = ""
     missing: str = POLICIES[0]
+    memory: float = DEFAULT_MEMORY
 
     def __post_init__(self) -> None:
         check_policy(self.missing)
+        check_memory(self.memory)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -91,7 +96,7 @@ class ReadOptions:
         return tuple(
             f.name
             for f in fields(self)
-            if getattr(self, f.name) not in (None, "", False, {}, (), [], POLICIES[0])
+            if getattr(self, f.name) not in (None, "", False, {}, (), [], POLICIES[0], f.default)
         )
 
 
