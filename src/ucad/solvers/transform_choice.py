@@ -30,9 +30,7 @@ SIGMAS = 2.0
 """Standard errors by which the held-out likelihood must be higher."""
 
 
-def choose_reads(
-    data: InterventionalData, transform: str, n_factors: int | str, seed: int
-) -> Reads:
+def choose_reads(data: InterventionalData, transform: str, n_factors: object, seed: int) -> Reads:
     """What factors read of each variable.
 
     With `auto`, logarithms are considered of variables that are positive, and log(1 + x) of whole
@@ -56,8 +54,9 @@ def choose_reads(
     if bent.is_plain:
         return plain
     few = raw if raw.n_samples <= MAX_SAMPLES else raw.split(*_shares(raw.n_samples), seed=seed)[0]
-    is_known = isinstance(n_factors, int) and 1 <= n_factors <= data.n_variables
-    m = int(n_factors) if is_known else min(N_FACTORS, data.n_variables)
+    m = min(N_FACTORS, data.n_variables)
+    if isinstance(n_factors, int) and 1 <= n_factors <= data.n_variables:
+        m = n_factors
     gain = _held_out(few, bent, m, seed) - _held_out(few, plain, m, seed)
     error = float(gain.std()) / np.sqrt(max(len(gain), 1))
     return bent if float(gain.mean()) > SIGMAS * error else plain
