@@ -46,6 +46,9 @@ __all__ = [
 AUTO = "auto"
 """As the name of a solver or of a family: let the data decide."""
 
+BEHAVIOUR = "behaviour"
+"""The solver that needs a network rather than data; it is `ucad.networks.fit_network`."""
+
 Classes = tuple[tuple[Family, Family], ...]
 """Families of F_Z and F_X that are to be tried, simple ones first."""
 
@@ -94,6 +97,8 @@ class SolverEntry(NamedTuple):
         takes_prior: whether it uses prior knowledge.
         needs_layers: whether variables must have layers.
         uses_device: whether it computes on the device asked for; others compute on the CPU.
+        takes_context: whether it takes a context itself, F_X(z, w); others get samples at the
+            average context.
         takes_readouts: whether it uses the rest of a network after each layer.
     """
 
@@ -102,6 +107,7 @@ class SolverEntry(NamedTuple):
     takes_prior: bool = True
     needs_layers: bool = False
     uses_device: bool = False
+    takes_context: bool = False
     takes_readouts: bool = False
 
 
@@ -119,6 +125,7 @@ SOLVERS = {
         "for dense layers",
         takes_prior=False,
         needs_layers=True,
+        takes_context=True,
         takes_readouts=True,
     ),
     "switch": SolverEntry(
@@ -126,6 +133,7 @@ SOLVERS = {
         "for dense layers with a two-valued factor",
         takes_prior=False,
         needs_layers=True,
+        takes_context=True,
         takes_readouts=True,
     ),
     "rectified": SolverEntry(
@@ -133,6 +141,7 @@ SOLVERS = {
         "for layers of rectified units",
         takes_prior=False,
         needs_layers=True,
+        takes_context=True,
     ),
 }
 """All solvers; a new one is a module that holds it and an entry here."""
@@ -173,6 +182,12 @@ class SolveSettings:
     readouts: Sequence[Readout] | None = None
 
     def __post_init__(self) -> None:
+        if self.solver == BEHAVIOUR:
+            raise InvalidInputError(
+                f"The solver '{BEHAVIOUR}' runs a network itself, and data do not hold it. Use "
+                "ucad.networks.fit_network(model, inputs, sites), or ucad fit recording/ "
+                "--model script.py:name --inputs FILE."
+            )
         families = [AUTO, *(family.name for family in FAMILIES)]
         for name, choices in [
             ("solver", list(SOLVERS)),
@@ -270,7 +285,7 @@ def solve(
         return fit_with_unmeasured(train, held_out, settings.unmeasured, by_kind)
 
     with one_thread():
-        if data.context is None:
+        if data.context is None or SOLVERS[settings.solver].takes_context:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
 
