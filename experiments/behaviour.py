@@ -42,7 +42,7 @@ from ucad.networks import (
     swap_pairs,
     untrained_like,
 )
-from ucad.networks.decisions import Decide
+from ucad.networks.decisions import Decide, code_of
 from ucad.networks.interchange import SwapPairs
 from ucad.networks.sites import Site
 from ucad.networks.subject import Subject
@@ -74,7 +74,16 @@ def _adder(n_bits: int) -> Callable[[int], Iterator[Row]]:
         bits, sums = adder_inputs(N_INPUTS, n_bits, seed)
         model, accuracy = _trained(Adder, bits, sums, seed, n_steps=1200 if n_bits < 8 else 2000)
         sites = [f"cell#{step}" for step in range(n_bits + 1)]
-        yield from _recurrent(model, bits, sites, AllLabels(), accuracy, carries(bits)[:, 1:])
+        carried = carries(bits)[:, 1:]
+
+        def expected(base: np.ndarray, source: np.ndarray, step: int) -> np.ndarray:
+            result, carry = sums[base].copy(), carried[source, step]
+            for later in range(step + 1, n_bits + 1):
+                total = bits[base, later].sum(axis=1).astype(np.int64) + carry
+                result[:, later], carry = total % 2, (total >= 2).astype(np.int64)
+            return code_of(result)
+
+        yield from _recurrent(model, bits, sites, AllLabels(), accuracy, (carried, expected))
 
     return study
 
@@ -83,7 +92,11 @@ def _counter(seed: int) -> Iterator[Row]:
     symbols, sums = counter_inputs(N_INPUTS, 5, 3, seed)
     model, accuracy = _trained(Counter, symbols, sums[:, -1], seed, n_steps=1500)
     sites = [f"cell#{step}" for step in range(5)]
-    yield from _recurrent(model, symbols, sites, decision, accuracy, sums[:, :-1])
+
+    def expected(base: np.ndarray, source: np.ndarray, step: int) -> np.ndarray:
+        return np.asarray((sums[base, -1] - sums[base, step] + sums[source, step]) % 3)
+
+    yield from _recurrent(model, symbols, sites, decision, accuracy, (sums[:, :-1], expected))
 
 
 def _recurrent(
@@ -92,9 +105,10 @@ def _recurrent(
     sites: list[str],
     decide: Decide,
     accuracy: float,
-    states: np.ndarray,
+    truth: tuple[np.ndarray, Callable[[np.ndarray, np.ndarray, int], np.ndarray]],
 ) -> Iterator[Row]:
-    """One row per step: what the factor's swap does, against the whole state's own swap."""
+    """One row per step: what the factor's swap does, against what the true state says."""
+    states, expected = truth
     found = fit_network(model, inputs, sites, NetworkSettings(decide=decide))
     steering = found.steering(model)
     subject = Subject.of(model, inputs, sites, decide=decide)
@@ -109,10 +123,12 @@ def _recurrent(
             yield {**row, "found": "none", "note": gap.note}
             continue
         base, source = rng.integers(len(inputs), size=(2, N_PAIRS))
+        wanted = expected(base, source, step)
+        pairs = SwapPairs(base, source, wanted, wanted != expected(base, base, step))
         given = subject.at(step).units(inputs[source])[0]
         child = subject.edge_values(inputs[base], step, given)
-        own = subject.decisions(inputs[base], step + 1, child)
-        pairs = SwapPairs(base, source, own, own != subject.decisions(inputs[base]))
+        own = subject.decisions(inputs[base], step + 1, child) == wanted
+        row["whole state by the edge"] = _balanced(own, pairs)
         line = gap.factors[0]
         scores = _controls(steering, line.factor, subject, step, pairs, found)
         yield {**row, **_line(gap, line), "seconds": found.seconds, **scores}
@@ -192,10 +208,7 @@ def _controls(
     def score(swap: Any, some: SwapPairs = pairs) -> float:
         return round(interchange_score(swap, inputs, some, subject.decide).mean, 4)
 
-    own = subject.decisions(inputs[pairs.base])
-    other = subject.decisions(inputs[pairs.source])
-    right, copied = pairs.expected, other == pairs.expected
-    copy_output = np.mean([copied[right != own].mean(), copied[right == own].mean()])
+    copied = subject.decisions(inputs[pairs.source]) == pairs.expected
     train_pairs, test_pairs = pairs.halves()
     site: Site = subject.sites[step + 1]
     subspace = SubspaceSettings(n_steps=150, batch_size=256)
@@ -204,7 +217,7 @@ def _controls(
     )
     return {
         "score": score(factor_swap(steering, factor)),
-        "copy output": round(float(copy_output), 4),
+        "copy output": _balanced(copied, pairs),
         **_placebos(subject, step, pairs, found),
         "untrained network": score(
             factor_swap(found.steering(untrained_like(subject.model)), factor)
@@ -230,6 +243,10 @@ def _line(gap: Any, line: Any) -> Row:
         "tuned": gap.tuned,
         "kept": round(gap.kept, 4),
     }
+
+
+def _balanced(right: np.ndarray, pairs: SwapPairs) -> float:
+    return round(float(np.mean([right[pairs.changes].mean(), right[~pairs.changes].mean()])), 4)
 
 
 def _n_values(values: np.ndarray) -> int:
