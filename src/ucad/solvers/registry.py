@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import itertools
 import math
@@ -15,7 +14,6 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import torch
 from jaxtyping import Float
-from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
@@ -28,6 +26,7 @@ from ucad.solvers.kinds import fit_by_kind
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
+from ucad.solvers.threads import one_thread
 from ucad.solvers.unmeasured import check_unmeasured, fit_with_unmeasured
 
 __all__ = [
@@ -349,15 +348,3 @@ def _check_device(device: str, solver: str) -> None:
             f"The solver '{solver}' computes on the CPU only. Got device={device!r}. "
             f"'gradient' and 'gradient-paper' use other devices."
         )
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
-    before = torch.get_num_threads()
-    with threadpool_limits(limits=1):
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
