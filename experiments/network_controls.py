@@ -62,9 +62,9 @@ def divisibility(seed: int, cache: Path) -> Iterator[Row]:
         directions=8,
         about={"accuracy": trained.accuracy},
     )
-    yield study_row(case, method="bottleneck, k by decisions")
     switch = partial(_switch, config=div6.BOTTLENECK)
     yield study_row(case, switch, method="switch, k = 3")
+    yield study_row(case, method="bottleneck, k by decisions")
 
 
 def _switch(case: Case, recording: Recording, config: BottleneckConfig) -> Fit:
@@ -109,9 +109,9 @@ def small_transformer(seed: int, _cache: Path) -> Iterator[Row]:
         directions=8,
         about={"accuracy": accuracy},
     )
-    yield study_row(case, method="bottleneck, k by decisions")
     switch = partial(_switch, config=transformer.BOTTLENECK)
     yield study_row(case, switch, method="switch, k = 3")
+    yield study_row(case, method="bottleneck, k by decisions")
 
 
 class DigitsNetwork(nn.Module):
@@ -280,11 +280,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for seed in range(*map(int, given.seeds.split(":"))):
             if (name, seed) in done:
                 continue
-            new = [{"run": name, **row} for row in STUDIES[name](seed, given.cache)]
-            rows += new
-            with given.output.open("a") as file:
-                file.writelines(json.dumps(row) + "\n" for row in new)
-            print("\n".join(table_lines(new)), flush=True)
+            for row in STUDIES[name](seed, given.cache):
+                rows.append({"run": name, **row})
+                with given.output.open("a") as file:
+                    file.write(json.dumps(rows[-1]) + "\n")
+                print("\n".join(table_lines(rows[-1:])[2:]), flush=True)
     print("\n".join(table_lines(rows)))
 
 

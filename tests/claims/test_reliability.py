@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.claims.models import SCM, SMALL, System, linear_scm, samples_of
+from ucad.claims import reliability
 from ucad.claims.mechanism_class import SCALE, UP_TO_NOISE, values
 from ucad.claims.reliability import factor_noise
 from ucad.claims.samples import TestSamples
@@ -50,3 +51,12 @@ def test_one_child_cannot_tell_and_two_can():
     assert values(Weights(samples), (), ()).details["factors"][0]["known"] == UP_TO_NOISE
     double = samples_of(SMALL, System(scm=SMALL, targets=((0,), (1,))))
     assert values(Weights(double), (), ()).details["factors"][0]["known"] == SCALE
+
+
+def test_slopes_beyond_all_numbers_tell_nothing(monkeypatch):
+    monkeypatch.setattr(
+        reliability,
+        "_slopes",
+        lambda _s, _k, children, rows: np.full((len(rows), len(children)), 1e200),
+    )
+    assert factor_noise(samples_of(SCM, System()), 0).error == np.inf

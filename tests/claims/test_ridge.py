@@ -101,3 +101,10 @@ def test_the_same_seed_gives_train_and_test_the_same_curves():
 def test_many_inputs_get_no_products_and_no_steps(n_inputs, n_columns):
     assert MAX_INPUTS_FOR_PRODUCTS == 8
     assert curves(np.ones((2, n_inputs)), n_random=0).shape == (2, n_columns)
+
+
+def test_without_samples_nothing_is_predicted():
+    nothing, three = np.zeros((0, 2)), np.ones((3, 2))
+    at_fit, elsewhere = fitted(nothing, np.zeros(0), three)
+    assert at_fit.shape == (0,)
+    assert elsewhere.tolist() == [0.0, 0.0, 0.0]

@@ -145,9 +145,11 @@ def record(
 def _tell(found: Recording, context: Sequence[str]) -> None:
     data = found.data
     n_observed = int(found.is_observational.sum())
+    n_clamped = data.n_samples - n_observed
+    clamped = f"{n_clamped} with one of {data.n_regimes - 1} clamps" if n_clamped else "no clamps"
     print(
-        f"{n_observed} observational samples and {data.n_samples - n_observed} with one of "
-        f"{data.n_regimes - 1} clamps, of {data.n_variables} units at {len(found.sites)} sites."
+        f"{n_observed} observational samples and {clamped}, of {data.n_variables} units at "
+        f"{len(found.sites)} sites."
     )
     if found.dead:
         shown = ", ".join(found.dead[:6]) + ", …" * (len(found.dead) > 6)

@@ -119,7 +119,7 @@ def steering_cost(
     draws, half = settings.n_draws, n_pairs / 2
     untrained = max(1, draws // 3)
     read_otherwise = 1 + draws + (3 + untrained) * (widest + 1)
-    two_valued = (2 + draws + untrained) if settings.two_valued else 0
+    two_valued = 1 + draws + (1 + untrained) * (widest + 1) if settings.two_valued else 0
     swaps = half * (2 * len(blocks_of(gaps)) + 3 + read_otherwise + two_valued)
     steps = settings.n_starts * settings.subspace.n_steps if settings.ceiling_directions else 0
     learned = _PASSES_OF_A_GRADIENT * steps * min(settings.subspace.batch_size, half)

@@ -171,6 +171,8 @@ def _what_to_do(value: Any) -> str:
 def _check_signature(
     model: nn.Module, positional: tuple[Any, ...], named: Mapping[str, Any]
 ) -> None:
+    if "forward" in vars(model):  # nnsight and others put their own in its place
+        return
     try:
         signature = inspect.signature(model.forward)
     except (TypeError, ValueError):  # compiled: only the call can tell

@@ -159,7 +159,7 @@ def _read_otherwise(found: Found) -> Iterator[ControlScore]:
             continue
         draws = []
         for number in numbers:
-            own = first if kind == RANDOM else _best_block(found, number)
+            own = first if kind == RANDOM else _best_block(found, prepared, number)
             draws.append(prepared.right(number, own, pairs))
         explained = max(prepared.decoders.r_squared[number] for number in numbers)
         yield found.line(
@@ -167,9 +167,9 @@ def _read_otherwise(found: Found) -> Iterator[ControlScore]:
         )
 
 
-def _best_block(found: Found, reading: int) -> tuple[int, ...]:
+def _best_block(found: Found, prepared: PreparedGap, reading: int) -> tuple[int, ...]:
     """The block of a reading's factors that is best on the pairs to choose from, by its size."""
-    prepared, pairs = found.prepared, found.to_choose
+    pairs = found.to_choose
     sizes = combinations(range(len(prepared.gap.factors)), len(found.block.own))
     tried = list(islice(sizes, MAX_BLOCKS))
     if len(tried) == 1:
@@ -188,9 +188,13 @@ def _two_valued(found: Found, prepared: PreparedGap) -> Iterator[ControlScore]:
     own = prepared.right(learned, block, pairs)
     yield found.line("learned, two values and a table", Role.REFERENCE, [own], None)
     for kind in (RANDOM, UNTRAINED, RAW_INPUT):
-        numbers = prepared.of_kind(kind)
-        if numbers:
-            draws = [prepared.right(number, first, pairs) for number in numbers]
+        draws = [
+            prepared.right(
+                number, first if kind == RANDOM else _best_block(found, prepared, number), pairs
+            )
+            for number in prepared.of_kind(kind)
+        ]
+        if draws:
             yield found.line(f"{kind}, two values and a table", Role.RESTRICTED, draws, own)
 
 
