@@ -116,7 +116,7 @@ class VariableRegressions:
             yield from self._factors_in(self._fit(regression, rest, possible[~never[possible]]))
 
     def _regression(self, target: Float[np.ndarray, " samples"], j: int) -> Regression:
-        return Regression(target, (~self.data.is_left_out[:, j]).astype(np.float64))
+        return Regression(target, self.problem.free(j))
 
     def _fit(
         self,
