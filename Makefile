@@ -38,7 +38,7 @@ test-browser: $(VENV)/.dev
 # From nothing, so that no page of an earlier build is left; a warning ends it.
 docs: $(VENV)/.docs
 	rm -rf docs/_build docs/tutorials docs/sg_execution_times.rst
-	$(ENV) "$(BIN)/python" -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(ENV) "$(BIN)/sphinx-build" -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 # Rows that are there are kept, so that the same command goes on after whatever stopped it.

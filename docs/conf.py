@@ -28,6 +28,7 @@ suppress_warnings = [
     "config.cache",  # a function among the gallery's settings cannot be pickled; nothing is lost
 ]
 
+smartquotes = False  # --options keep both of their dashes
 html_theme = "furo"
 html_title = f"ucad {release}"
 html_static_path = ["_static"]
@@ -101,6 +102,12 @@ def plain_docstring(app, what, name, obj, options, lines) -> None:
         lines[at] = "".join(f"``{p}``" if i % 2 else p for i, p in enumerate(pieces))
 
 
+def skip_fields(app, what, name, obj, skip, options) -> bool | None:
+    """Leaves out fields of named tuples, which their class describes already."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
+
+
 def setup(app) -> None:
     """Registers what is done to docstrings before napoleon reads them."""
+    app.connect("autodoc-skip-member", skip_fields)
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)

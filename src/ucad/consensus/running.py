@@ -33,8 +33,8 @@ class RunOptions:
 
     Attributes:
         n_jobs: fits at a time; None is one, here, without another process; −1 is one per CPU.
-        on: `local`, `ray`, or the address of a Ray cluster such as `ray://head:10001`, whose
-            machines must see `folder`.
+        on: `local`, `ray`, or the address of a Ray cluster such as `ray://head:10001` or
+            `head:6379`, whose machines must see `folder`.
         folder: where the data and the finished fits are kept, so that the same call resumes; a
             temporary folder if None.
     """
@@ -48,7 +48,7 @@ class RunOptions:
             raise InvalidInputError(
                 f"'n_jobs' must be at least 1, −1 for all CPUs, or None. Got {self.n_jobs}."
             )
-        if self.on not in (LOCAL, RAY) and "://" not in self.on and self.on != "auto":
+        if self.on not in (LOCAL, RAY, "auto") and ":" not in self.on:
             raise InvalidInputError(
                 f"Fits run on 'local', on 'ray', or on a Ray cluster by its address, such as "
                 f"'ray://head:10001'. Got '{self.on}' instead."
