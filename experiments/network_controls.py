@@ -195,9 +195,9 @@ def _pairs(outcome: np.ndarray, concepts: dict[str, np.ndarray], name: str, seed
     return swap_pairs(outcome, expected, bases=np.flatnonzero(~other), n_pairs=N_PAIRS, seed=seed)
 
 
-def hand_wired(seed: int, cache: Path) -> Iterator[Row]:
-    """Networks with known factors and anchors, by three solvers; k is given to `search` alone."""
-    for name in planted.NETWORKS:
+def hand_wired(seed: int, cache: Path, names: Sequence[str] = planted.NETWORKS) -> Iterator[Row]:
+    """Networks with known factors and anchors: three solvers that are told k, and the two rules."""
+    for name in names:
         network = planted.planted(name, seed, cache)
         rng = np.random.default_rng(seed)
         inputs, judged = network.draw(4000, rng), network.draw(3000, rng)
@@ -218,9 +218,9 @@ def hand_wired(seed: int, cache: Path) -> Iterator[Row]:
             {},
             decide=network.decide,
         )
-        yield from by_two_rules(case, per_clamp=200)
         for method, fit in _FITS.items():
             yield study_row(case, _with(fit, network.n_factors), method=method, per_clamp=200)
+        yield from by_two_rules(case, per_clamp=200)
 
 
 def _planted_pairs(expected: Any, values: np.ndarray) -> SwapPairs:
@@ -271,7 +271,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, default=Path("experiments/.cache"))
     parser.add_argument("-o", "--output", type=Path, default=Path("network_controls.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table, and run nothing")
+    parser.add_argument("--networks", nargs="+", default=list(planted.NETWORKS))
     given = parser.parse_args(arguments)
+    studies = STUDIES | {"planted": partial(hand_wired, names=given.networks)}
     torch.set_num_threads(1)
     lines = given.output.read_text().splitlines() if given.output.exists() else []
     rows: list[Row] = [json.loads(line) for line in lines]
@@ -280,7 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for seed in range(*map(int, given.seeds.split(":"))):
             if (name, seed) in done:
                 continue
-            for row in STUDIES[name](seed, given.cache):
+            for row in studies[name](seed, given.cache):
                 rows.append({"run": name, **row})
                 with given.output.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")

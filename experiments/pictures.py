@@ -128,6 +128,9 @@ def _evidence(nats: np.ndarray, adjacency: np.ndarray) -> Figure:
     image = axes.imshow(np.log10(1 + nats), cmap="Blues")
     for i, j in np.argwhere(transitive_closure(adjacency)):
         axes.scatter([j], [i], s=16, marker="s", facecolors="none", edgecolors=ORANGE)
+    names = [f"X{i + 1}" for i in range(len(nats))]
+    axes.set_xticks(range(len(nats)), names, rotation=90, fontsize=7)
+    axes.set_yticks(range(len(nats)), names, fontsize=7)
     axes.set_xlabel("effect")
     axes.set_ylabel("variable that was acted on")
     axes.set_title("1. What interventions show (squares: true ancestors)", fontsize=11)

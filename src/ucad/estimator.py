@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ucad._types import Progress
 from ucad.about_fit import about_data, plain_settings, sample_of
@@ -25,12 +25,11 @@ from ucad.consensus.resampling import check_n_runs
 from ucad.consensus.running import RunOptions, fits_folder
 from ucad.consensus.support import Support
 from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import as_flags, as_layers, check_finite, check_fittable
+from ucad.data.checks import as_flags, check_fittable
 from ucad.data.context import take_context
 from ucad.data.duplicates import Columns, merge_duplicates, merged_as
 from ucad.data.given import (
     as_numbers,
-    check_table,
     clamps_of,
     columns_by_name,
     finite_values,
@@ -40,6 +39,7 @@ from ucad.data.given import (
 from ucad.data.readings import reading_noise
 from ucad.effects import RegimePredictions, predict_regimes
 from ucad.errors import InvalidInputError
+from ucad.inputs import as_data, validated
 from ucad.parameters import as_callable, as_flag, as_whole_number, check_device, seed_of
 from ucad.report.plots import Plots
 from ucad.runs import Run, load_run, save_run
@@ -367,34 +367,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.consensus_ = None
 
     def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
-        if isinstance(X, InterventionalData):
-            if interventions is not None:
-                raise InvalidInputError("An InterventionalData brings its own interventions.")
-            self.n_features_in_ = X.n_variables
-            self.__dict__.pop("feature_names_in_", None)
-            return X if self.layers is None else replace(X, layer_of=as_layers(self.layers))
-        if isinstance(interventions, str):
-            X, interventions = take_column(X, interventions)
-        x = self._validated(X, ensure_min_samples=2, ensure_min_features=2)
-        frame_names = getattr(self, "feature_names_in_", None)
-        names = None if frame_names is None else frame_names.tolist()
-        given = None if interventions is None else given_interventions(interventions, x.shape)
-        if given is None or isinstance(given, np.ndarray):
-            return InterventionalData.from_arrays(
-                x, given, variable_names=names, layer_of=self.layers
-            )
-        return InterventionalData.from_targets(x, given, variable_names=names, layer_of=self.layers)
-
-    def _validated(self, X: Any, **options: Any) -> NDArray[np.float64]:
-        """X as scikit-learn checks it, as numbers."""
-        check_table(X)
-        try:
-            x = validate_data(self, X, dtype=np.float64, ensure_all_finite=False, **options)
-        except (OverflowError, RuntimeError) as error:
-            raise InvalidInputError(f"X must be a matrix of numbers: {error}.") from error
-        names = getattr(self, "feature_names_in_", range(x.shape[1]))
-        check_finite(x, [str(name) for name in names])
-        return np.ascontiguousarray(x)
+        return as_data(self, X, interventions)
 
     def _parts(self, X: Any, interventions: Any, context: Any) -> tuple[InterventionalData, Parts]:
         """All data, and the parts to learn from, to choose by, and to test claims on."""
@@ -452,7 +425,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             x, known = merged_as(X, names).x, known or X.context
         else:
             by_name = None if hasattr(self, "feature_names_in_") else columns_by_name(X, names)
-            table = self._validated(X, reset=False) if by_name is None else by_name
+            table = validated(self, X, reset=False) if by_name is None else by_name
             x = self.columns_.merged(table) if by_name is None else table
         return x, None if known is None or effect is None else known.aligned(effect.names).values
 

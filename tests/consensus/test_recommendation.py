@@ -113,3 +113,14 @@ def test_the_likelihood_of_the_fitted_samples_is_not_asked():
 def test_one_standard_error_decides_for_fewer_factors(gain, chosen):
     steps = [step(0, -9), step(1, -6), step(2, -6 + gain)]
     assert within_one_error(steps).n_factors == chosen
+
+
+def test_nothing_is_said_of_numbers_that_were_not_tried():
+    alone = recommend([FACTORED[0]], None)
+    assert alone.n_factors == 0
+    assert "no larger number was tried" in alone.reason
+    assert "do not raise" not in alone.reason
+    last = recommend(FACTORED[:3], direct(-3, 20))
+    assert last.n_factors == 2
+    assert "more factors do not raise" not in last.reason
+    assert "more factors do not raise" in recommend(FACTORED, direct(-3, 20)).reason

@@ -5,7 +5,7 @@ import scipy.sparse
 import ucad
 from ucad.data import rest
 from ucad.data.rest import rows_within
-from ucad.errors import InvalidInputError
+from ucad.errors import FormatError, InvalidInputError
 
 
 @pytest.fixture
@@ -86,3 +86,33 @@ def test_logarithms_of_a_part_are_those_of_the_whole(tmp_path, small_parts):
     np.testing.assert_array_equal(part.x, whole.x[part.rest.taken])
     for numbers, left in part.rest.parts():
         np.testing.assert_array_equal(left.x, whole.x[numbers])
+
+
+def test_a_mapped_matrix_is_read_with_the_table_beside_it(tmp_path, small_parts):
+    x = np.random.default_rng(0).normal(size=(400, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    assert ucad.read(tmp_path / "x.npy").n_regimes == 1
+    lines = ["target,batch", *(f"{['', 'X2'][i % 2]},{'uv'[i % 3 == 0]}" for i in range(400))]
+    (tmp_path / "x.obs.csv").write_text("\n".join(lines) + "\n")
+    whole = ucad.read(tmp_path / "x.npy", context=["batch"])
+    np.testing.assert_array_equal(whole.x, x.astype(float))
+    assert whole.regime.tolist() == [i % 2 for i in range(400)]
+    part = ucad.read(tmp_path / "x.npy", memory=1e-6)
+    np.testing.assert_array_equal(part.x, x[part.rest.taken])
+
+
+@pytest.mark.parametrize("content", [b"", b"no array", np.array([object()])])
+def test_what_is_no_mapped_matrix_is_refused(tmp_path, content):
+    if isinstance(content, bytes):
+        (tmp_path / "x.npy").write_bytes(content)
+    else:
+        np.save(tmp_path / "x.npy", content, allow_pickle=True)
+    with pytest.raises(FormatError, match="not an npy file"):
+        ucad.read(tmp_path / "x.npy")
+
+
+def test_a_table_of_other_samples_beside_a_matrix_is_refused(tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(9, 3)))
+    (tmp_path / "x.obs.csv").write_text("target\nX1\nX2\n")
+    with pytest.raises(FormatError, match="one line per sample, 9"):
+        ucad.read(tmp_path / "x.npy")

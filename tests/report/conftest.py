@@ -6,6 +6,7 @@ The WebDriver protocol is JSON over HTTP, so the standard library is all it take
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import shutil
@@ -124,24 +125,30 @@ class Browser:
                 raise AssertionError(json.load(error)["value"]["message"]) from None
 
 
+@contextlib.contextmanager
+def chromedriver() -> Iterator[int]:
+    """Runs ChromeDriver and yields its port."""
+    with subprocess.Popen(
+        ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield next(
+                int(found[1])
+                for line in process.stdout
+                if (found := re.search(r"started successfully on port (\d+)", line))
+            )
+        finally:
+            process.terminate()
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Headless Chromium, or a skip that says how to get it."""
     driver = shutil.which("chromedriver")
     if driver is None or not (shutil.which("chromium") or shutil.which("google-chrome")):
         pytest.skip("no Chromium with ChromeDriver here; scripts/test-browser installs it")
-    with subprocess.Popen(
-        [driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            port = next(
-                int(found[1])
-                for line in process.stdout
-                if (found := re.search(r"started successfully on port (\d+)", line))
-            )
-            session = Browser(port, tmp_path_factory.mktemp("profile"))
-            yield session
-            session.close()
-        finally:
-            process.terminate()
+    with chromedriver() as port:
+        session = Browser(port, tmp_path_factory.mktemp("profile"))
+        yield session
+        session.close()

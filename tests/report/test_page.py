@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.report.models import HOSTILE, METRICS, paper_content, random_content
+from ucad.consensus.without_factors import independent_scm
 from ucad.effects import predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.report import ReportContent, render, write_report
@@ -289,3 +290,12 @@ def test_of_many_predictions_some_are_drawn_and_the_page_says_how_many_are_not()
     scatter = prediction_scatter(found)
     assert scatter.svg.count("<circle") == MAX_POINTS
     assert scatter.left_out == int((~found.changes.targets).sum()) - MAX_POINTS
+
+
+def test_a_model_without_factors_has_a_page_without_empty_figures():
+    data = random_content(8, 2).data
+    page = render(ReportContent(title="none", scm=independent_scm(data), data=data))
+    assert "no factor was found" in page
+    for name in ("graph-section", "effects", "matrices"):
+        assert f'id="{name}"' not in page
+        assert f'href="#{name}"' not in page

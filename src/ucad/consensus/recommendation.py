@@ -184,6 +184,9 @@ def _none_adequate(
     variable, share = likely.leftover or ("", 0.0)
     left = f"{share:.1%} of the variance of {variable} can still be predicted"
     opening = f"no number from {steps[0].n_factors} to {last.n_factors} is adequate"
+    if last.n_factors == 0:
+        reason = f"{left} without factors, and no larger number was tried: nothing can be said."
+        return Recommendation(n_factors=0, plausible=(0,), reason=reason)
     if likely.n_factors == 0:
         reason = f"{NOTHING_SHOWN} Factors do not raise the held-out likelihood ({left})."
         return Recommendation(n_factors=0, plausible=(0,), reason=reason)

@@ -42,6 +42,9 @@ PARTS = (
 )
 """The sections in the order to read them, each a template: a new one is a file and a name here."""
 
+OF_FACTORS = ("graph", "effects", "matrices")
+"""Sections that a model without factors does without."""
+
 _MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "not known": "?"}
 
 
@@ -115,7 +118,7 @@ def render(content: ReportContent) -> str:
         .render(
             content=content,
             graph=graph,
-            parts=[f"parts/{name}.html.j2" for name in PARTS],
+            parts=_parts(has_factors=graph.n_factors > 0),
             overview=overview(graph, data, content.n_samples),
             sentences=[
                 (
@@ -144,6 +147,11 @@ def render(content: ReportContent) -> str:
     )
 
 
+def _parts(*, has_factors: bool) -> list[str]:
+    shown = [name for name in PARTS if has_factors or name not in OF_FACTORS]
+    return [f"parts/{name}.html.j2" for name in shown]
+
+
 def _figures(content: ReportContent) -> dict[str, Any]:
     """What is drawn of a fit and of its predictions, and the table of metrics."""
     scatter = None if content.regimes is None else prediction_scatter(content.regimes)
@@ -163,14 +171,15 @@ def _figures(content: ReportContent) -> dict[str, Any]:
 
 def _claims(certificate: Certificate | None) -> dict[str, Any]:
     """What may be claimed, the worst answers first; questions answered with yes stand apart."""
-    known = {"assumed": ASSUMED, "claimable": CLAIMABLE, "marks": _MARKS}
+    known = {"assumed": ASSUMED, "marks": _MARKS}
     if certificate is None:
         return known
     asked = sorted(certificate.claims, key=lambda claim: WORST_FIRST.index(claim.answer))
+    grouped: dict[tuple[Answer, tuple[str, ...]], list[str]] = {}
+    for one in sorted(certificate.permissions, key=lambda one: WORST_FIRST.index(one.answer)):
+        grouped.setdefault((one.answer, one.conditions), []).append(CLAIMABLE[one.what])
     return known | {
-        "permissions": sorted(
-            certificate.permissions, key=lambda one: WORST_FIRST.index(one.answer)
-        ),
+        "permissions": [(*key, names) for key, names in grouped.items()],
         "open_claims": [claim for claim in asked if claim.answer is not Answer.YES],
         "good_claims": [claim for claim in asked if claim.answer is Answer.YES],
     }

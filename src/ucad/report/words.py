@@ -43,6 +43,9 @@ def overview(graph: FactorGraph, data: InterventionalData, n_samples: int | None
     used = int((graph.Q.any(axis=1) | graph.R.any(axis=1)).sum())
     acts = int(graph.factor_adjacency.sum())
     clamped = int(data.is_intervened.any(axis=0).sum())
+    if not graph.n_factors:
+        samples = f"{n_samples or data.n_samples:,} samples of {graph.n_variables:,} variables"
+        return f"In {samples}, {clamped:,} of which were clamped at some time, no factor was found."
     factors = "1 factor" if graph.n_factors == 1 else f"{graph.n_factors} factors"
     links = {0: "No factor acts on another one.", 1: "One factor acts on another."}
     samples = f"{n_samples or data.n_samples:,} samples of {graph.n_variables:,} variables"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float
 
-from ucad.data import InterventionalData
+from ucad.data import InterventionalData, MaskedMoments
 from ucad.errors import InvalidInputError
 from ucad.scm.families import Family, Function
 from ucad.solvers.admissible import Admissible
@@ -46,6 +46,7 @@ class Problem:
         penalty: the price of an edge, in nats (natural-log units of likelihood).
         floor: s₀, the variance that no explanation goes below.
         noise: the variance of the noise with which every variable is read, or None for none.
+        shared: second moments of functions of the variables, by family: computed once.
     """
 
     data: InterventionalData
@@ -58,6 +59,7 @@ class Problem:
     penalty: float = 0.0
     floor: float = FLOOR
     noise: Float[np.ndarray, " variables"] | None = None
+    shared: dict[str, MaskedMoments] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -86,6 +88,19 @@ class Problem:
             budget=Budget() if budget is None else budget,
             penalty=PENALTY_PER_LOG_SAMPLE * float(np.log(max(data.n_samples, 2))),
         )
+
+    def moments_of(self, family: Family) -> MaskedMoments:
+        """The second moments of a family's functions of single variables, all in one matrix."""
+        if family.is_affine:
+            return self.data.moments
+        if family.name not in self.shared:
+            flat = family.features(self.data.x).reshape(self.data.n_samples, -1)
+            self.shared[family.name] = MaskedMoments(flat, self.data.is_left_out)
+        return self.shared[family.name]
+
+    def free(self, j: int) -> Float[np.ndarray, " samples"]:
+        """1 in the samples in which variable j has a term in the likelihood, else 0."""
+        return self.data.moments.left_out.others(j).astype(np.float64)
 
     @property
     def is_linear(self) -> bool:
@@ -141,7 +156,7 @@ def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | Non
             f"'n_factors' must be at least 1 and at most the number of variables, "
             f"{data.n_variables}. Got {n_factors} instead."
         )
-    scale = data.x.std(axis=0)
+    scale = data.x.std(axis=0, dtype=np.float64)
     varies = scale > 0
     if not ((scale[varies] > STANDARD[0]) & (scale[varies] < STANDARD[1])).all():
         raise InvalidInputError(

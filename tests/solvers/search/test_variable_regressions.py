@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.solvers.search.two_factors import CLASSES, measured, nothing_known, problem_of
+from ucad.scm.families import Affine
 from ucad.solvers.search.variable_regressions import VariableRegressions
 
 
@@ -57,3 +58,9 @@ def test_what_is_left_of_a_variable_is_read_too(data):
     left = data.x[:, 4] - data.x[:, 0]
     (only,) = regressions.factors_of(left, np.array([1]), np.array([1, 6]), 4)
     assert only.parents.tolist() == [1]
+
+
+def test_a_function_that_is_flat_at_every_sample_has_no_factors(data):
+    problem = problem_of(data, CLASSES["curved variables"])
+    flat = Affine(np.array([0, 1]), np.zeros(2), 1.0)
+    assert list(VariableRegressions(problem, nothing_known())._factors_in(flat)) == []

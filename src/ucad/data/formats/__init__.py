@@ -1,4 +1,4 @@
-"""Files to data sets and back: csv, parquet, npz, h5ad, zarr and the folders of DCDI."""
+"""Files to data sets and back: csv, parquet, npz, npy, h5ad, zarr and folders of DCDI."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ucad.data.dataset import InterventionalData
 from ucad.data.formats.anndata import read_h5ad, read_zarr, write_h5ad
 from ucad.data.formats.arrays import read_npz, write_npz
 from ucad.data.formats.dcdi import read_dcdi, write_dcdi
+from ucad.data.formats.mapped import read_npy
 from ucad.data.formats.options import ReadOptions, check_writable
 from ucad.data.formats.tables import (
     read_csv,
@@ -28,6 +29,7 @@ _READERS: dict[str, Callable[[Path, ReadOptions], InterventionalData]] = {
     ".txt": read_csv,
     ".parquet": read_parquet,
     ".npz": read_npz,
+    ".npy": read_npy,
     ".h5ad": read_h5ad,
     ".zarr": read_zarr,
     "": read_dcdi,
@@ -52,6 +54,7 @@ _APPLIES: dict[str, set[str]] = {
     ".parquet": _TABLE,
     ".h5ad": _STORED,
     ".zarr": _STORED,
+    ".npy": _STORED,
     ".npz": {"drop_constant", "min_mean", "missing", "context", "intervention"},
     "": {"drop_constant", "min_mean", "missing"},
 }
@@ -76,8 +79,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
     """Reads a data set; the ending of the name says how, a folder is DCDI's.
 
     Args:
-        path: `.csv`, `.tsv`, `.txt` (tab separated), `.parquet`, `.npz`, `.h5ad`, `.zarr`, or a
-            folder with `data_interv1.npy`, `intervention1.csv` and `regime1.csv`.
+        path: `.csv`, `.tsv`, `.txt` (tab separated), `.parquet`, `.npz`, `.npy`, `.h5ad`, `.zarr`,
+            or a folder with `data_interv1.npy`, `intervention1.csv` and `regime1.csv`.
         target: the column that names what was clamped in a sample: one name, several joined by
             `;`, or nothing. `target`, if there is such a column.
         control: the label of observational samples in that column, besides the empty one.
@@ -95,7 +98,7 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
             samples that have one, `mean` fills in the mean of the variable in the same regime and
             leaves the entry out of the likelihood.
         memory: GiB that reading and fitting may take, for files that are read in blocks (`.h5ad`,
-            `.zarr`): if all samples would take more, a part of every regime is read, a note
+            `.zarr`, `.npy`): if all samples would take more, a part of every regime is read, a note
             says so, and a fit is checked on the others.
 
     Raises:

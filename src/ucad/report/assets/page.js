@@ -3,6 +3,7 @@
   const data = JSON.parse(document.getElementById("payload").textContent);
   const byId = (id) => document.getElementById(id);
   const box = byId("graph");
+  if (!box) return; // a model without factors has no graph
   const buttons = [...document.querySelectorAll("#factor-list button")];
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const state = { level: "low", opened: null, pinned: null, hovered: null, cy: null, size: 1 };

@@ -12,7 +12,8 @@ from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import local_moments
-from ucad.solvers.regression.stepwise import ScoreBook
+from ucad.solvers.regression.score_book import ScoreBook
+from ucad.solvers.regression.stepwise import Problems, select_features
 from ucad.solvers.search.blankets import has_noise, peel
 from ucad.solvers.search.evidence import Evidence, interventional_evidence
 from ucad.solvers.search.order import search_order
@@ -105,8 +106,9 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
     else:
         possible = _likely(data, possible, problem.floor)
     candidates = [np.flatnonzero(column) for column in possible.T]
+    everyone = np.arange(data.n_variables)
     moments = local_moments(
-        data.x, data.x, data.is_left_out, candidates, problem.floor, problem.reading_noise
+        data.moments, everyone, candidates, problem.floor, noise=problem.reading_noise
     )
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
@@ -122,9 +124,8 @@ def parent_sets(
     What is predicted is the variable itself, or what `targets` has in its place.
     """
     data, family = problem.data, problem.reading_family
-    features = family.features(data.x)
-    width = features.shape[2]
-    flat = features.reshape(data.n_samples, -1)
+    shared = problem.moments_of(family)
+    width = shared.features.shape[1] // data.n_variables
     sets: list[Int[np.ndarray, " ..."]] = []
     gains = []
     for some in np.array_split(
@@ -132,17 +133,14 @@ def parent_sets(
     ):
         problem.budget.check()
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
+        y = None if targets is data.x and family.is_affine else targets[:, some]
         moments = local_moments(
-            flat,
-            targets[:, some],
-            data.is_left_out[:, some],
-            columns,
-            problem.floor,
-            problem.reading_noise,
+            shared, some, columns, problem.floor, y=y, noise=problem.reading_noise
         )
-        book = ScoreBook(moments, problem.penalty, backward=backward)
-        found = book.select(np.arange(len(some)), moments.exists)
-        alone = np.log(moments.gram[:, -1, -1]) * moments.n_samples / 2
+        every = np.arange(len(some))
+        problems = Problems(moments.gram, moments.n_samples, every, moments.exists)
+        found = select_features(problems, problem.penalty, backward=backward)
+        alone = np.log(moments.own) * moments.n_samples / 2
         gains.append(found.score + alone)
         sets.extend(
             np.unique(moments.candidates[j][chosen] // width)
@@ -162,7 +160,7 @@ def _likely(data: InterventionalData, possible: BooleanMatrix, floor: float) -> 
     """At most so many possible causes per variable: those of the largest (partial) correlation."""
     if data.n_variables - 1 <= MAX_CANDIDATES:
         return possible
-    covariance = np.cov(data.x.T) + floor * np.eye(data.n_variables)
+    covariance = data.moments.covariance + floor * np.eye(data.n_variables)
     promise = np.zeros(possible.shape)
     for matrix in (covariance, np.linalg.inv(covariance)):
         scale = np.sqrt(np.diag(matrix))

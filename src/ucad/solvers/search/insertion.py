@@ -112,7 +112,7 @@ def _explained(
     gram, cross = design.T @ design, design.T @ left
     gram[np.diag_indices_from(gram)] += COLLINEAR * len(values)
     explained = (cross * np.linalg.solve(gram, cross)).sum(axis=0)
-    counts = np.maximum((~problem.data.is_left_out).sum(axis=0), 1)
+    counts = np.maximum(problem.data.moments.left_out.n_free, 1)
     share = explained / (counts * (errors + problem.floor))
     nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
     return nats - problem.penalty - features.shape[1] / 2

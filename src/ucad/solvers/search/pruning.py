@@ -11,7 +11,7 @@ from jaxtyping import Int
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
 from ucad.solvers.regression.parent_selection import permutation_price
-from ucad.solvers.search.model import Model, fit_variable, refit, scored, variable_fitter
+from ucad.solvers.search.model import Model, fit_variable, refit, variable_fitter, with_variable
 
 __all__ = ["prune"]
 
@@ -66,8 +66,7 @@ def _prune_variable(problem: Problem, model: Model, j: int, effort: Effort) -> M
     without = _made_by(problem, model, j, np.array([], dtype=np.int64), effort)
     if without.score > model.score and _allowed(problem, without):
         return without
-    free = (~problem.data.is_left_out[:, j]).astype(np.float64)
-    regression = Regression(problem.data.x[:, j], free)
+    regression = Regression(problem.data.x[:, j], problem.free(j))
     while len(model.variables[j].parents) > 1:
         price = permutation_price(model.state, model.variables[j], regression, problem.floor)
         rest = np.delete(model.variables[j].parents, int(np.argmin(price)))
@@ -82,10 +81,9 @@ def _made_by(
     problem: Problem, model: Model, j: int, factors: Int[np.ndarray, " some"], effort: Effort
 ) -> Model:
     """The model with variable j as a function of these factors."""
-    variables, errors = list(model.variables), model.errors.copy()
     fitter = variable_fitter(problem, model.factors, effort)
-    variables[j], errors[j] = fit_variable(problem, model.state, factors, j, fitter)
-    return scored(problem, replace(model, variables=tuple(variables), errors=errors))
+    function, error = fit_variable(problem, model.state, factors, j, fitter)
+    return with_variable(problem, model, j, function, error)
 
 
 def _allowed(problem: Problem, model: Model) -> bool:

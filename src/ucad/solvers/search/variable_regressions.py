@@ -116,7 +116,7 @@ class VariableRegressions:
             yield from self._factors_in(self._fit(regression, rest, possible[~never[possible]]))
 
     def _regression(self, target: Float[np.ndarray, " samples"], j: int) -> Regression:
-        return Regression(target, (~self.data.is_left_out[:, j]).astype(np.float64))
+        return Regression(target, self.problem.free(j))
 
     def _fit(
         self,
@@ -170,7 +170,7 @@ class VariableRegressions:
 
         If x_j = g(a·x), every gradient is a multiple of a; with several factors the gradients span
         their weights. E[∇f ∇fᵀ] has those directions as leading eigenvectors, and sparse vectors
-        of their span are the factors themselves.
+        of their span are the factors themselves. A function that is flat at every sample has none.
         """
         if not self.problem.has_linear_factors:
             yield unit_variance(fitted, self.data.x)
@@ -178,6 +178,8 @@ class VariableRegressions:
         gradient = fitted.gradient(self.data.x)
         values, vectors = np.linalg.eigh((gradient.T @ gradient / len(gradient)).astype(np.float64))
         leading = vectors[:, values > INDEX_SHARE * values[-1]][:, ::-1]
+        if leading.shape[1] == 0:
+            return
         for direction in sparse_directions(leading[:, :2]):
             keep = np.abs(direction) > NEGLIGIBLE * np.abs(direction).max()
             yield unit_variance(Affine(fitted.parents[keep], direction[keep], 0.0), self.data.x)
