@@ -27,7 +27,9 @@ def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: F
     Clamps are believed first: they tell most. If in some regime a target still goes with what its
     factors predict, the data are fitted again with nothing believed of the regimes that were not
     told; the better model then says in which of them targets listen, and if it is not all, a
-    third fit believes in the others. The fit with the highest held-out likelihood is kept.
+    third fit believes in the others. The fit with the highest held-out likelihood is kept. Where
+    some regimes proved soft, others may be so too weakly to be seen: for claims, nothing is
+    believed of them.
     """
     first = fit(data, validation)
     untold = _untold(data)
@@ -41,7 +43,7 @@ def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: F
     if soft.any() and not soft[untold].all():
         trials.append((found, fit(found, validation)))
         best = max(trials, key=lambda trial: _held_out(trial[1], validation))
-    return _noted(best[1], found)
+    return _noted(best[1], found, untold & ~soft if soft.any() else None)
 
 
 def _untold(data: InterventionalData) -> Bool[np.ndarray, " regimes"]:
@@ -69,9 +71,14 @@ def _held_out(result: FitResult, validation: InterventionalData) -> float:
     return -result.scm.nll(validation.x, validation.is_left_out)
 
 
-def _noted(result: FitResult, data: InterventionalData) -> FitResult:
-    """The result with the kinds that it rests on, and a sentence if some are no clamps."""
-    result = replace(result, kinds=data.kinds)
+def _noted(
+    result: FitResult,
+    data: InterventionalData,
+    doubted: Bool[np.ndarray, " regimes"] | None = None,
+) -> FitResult:
+    """The result with the kinds that claims may rest on, and a sentence if some are no clamps."""
+    believed = data if doubted is None else _with(data, doubted, RegimeKind.UNKNOWN)
+    result = replace(result, kinds=believed.kinds)
     soft = [
         name
         for regime, name in enumerate(data.regime_names)
@@ -85,4 +92,6 @@ def _noted(result: FitResult, data: InterventionalData) -> FitResult:
         "their targets may still listen to their parents, and nothing is concluded from them that "
         "this forbids."
     )
-    return replace(result, status=replace(result.status, notes=(*result.status.notes, note)))
+    if doubted is not None and doubted.any():
+        note += f" Nor is anything claimed by the {int(doubted.sum())} whose kind was not told."
+    return result.with_notes(note)

@@ -132,6 +132,11 @@ class FitResult:
     kinds: tuple[RegimeKind, ...] = ()
     acts_on: tuple[HiddenAction, ...] = ()
 
+    def with_notes(self, *notes: str) -> FitResult:
+        """The same with more notes; empty ones are left out."""
+        more = (*self.status.notes, *(note for note in notes if note))
+        return replace(self, status=replace(self.status, notes=more))
+
     def seen(self, scm: FactorSCM, data: InterventionalData) -> InterventionalData:
         """Samples as claims should see them: at the average context, with what is known of targets.
 
