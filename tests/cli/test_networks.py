@@ -116,7 +116,7 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
     assert done.returncode == 0, done.stderr
     found = load_recording(folder / "recording")
     assert f"400 observational samples and {20 * found.data.n_variables}" in done.stdout
-    assert "ucad fit recording --solver bottleneck --factors" in done.stdout
+    assert "ucad fit recording --model script.py:make --inputs inputs.npy" in done.stdout
     assert "passes of one input: 400 without a clamp and 20 for each of 8 clamps" in done.stdout
     about = json.loads((folder / "recording" / "recording.json").read_text())
     assert about["model"] == "script.py:make"

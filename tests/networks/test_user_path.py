@@ -32,7 +32,7 @@ def test_an_encoder_is_recorded_fitted_and_judged(tmp_path):
     words += ["bert.encoder.layer.5:mean", "head.1", "--per-clamp", 0, "-o", "recording"]
     told = run(*words, "--batch-size", 256, cwd=tmp_path)
     assert "bert.encoder.layer.5:mean (384), head.1 (32)" in told
-    assert "ucad fit recording --solver bottleneck --factors 3" in told
+    assert "ucad fit recording --model network.py:model --inputs inputs.npz" in told
     words = ["-m", "ucad", "fit", "recording", "--solver", "bottleneck", "--factors", 3]
     run(*words, "-o", "run", "--quiet", cwd=tmp_path)
     words = ["-m", "ucad", "steer", "run", "--model", "network.py:model", "--inputs", "inputs.npz"]

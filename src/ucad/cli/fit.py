@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ucad.cli.fit_options import NO_MODEL, NO_READING, ModelOptions, ReadingOptions, given
+from ucad.cli.fit_options import (
+    NO_MODEL,
+    NO_NETWORK,
+    NO_READING,
+    ModelOptions,
+    NetworkOptions,
+    ReadingOptions,
+    given,
+)
 from ucad.cli.options import Whole, WholeOrWord
 from ucad.errors import UcadError
 
@@ -39,6 +47,7 @@ def fit(
     reading: ReadingOptions = NO_READING,
     gene_sets: str | None = None,
     device: str | None = None,
+    network: NetworkOptions = NO_NETWORK,
     runs: Whole | None = None,
     jobs: Whole = -1,
     on: str = "local",
@@ -65,7 +74,7 @@ def fit(
         `ucad factors`.
     solver
         auto, search, gradient or gradient-paper; for layers that are dense, as in networks,
-        bottleneck, switch or rectified.
+        bottleneck, switch or rectified; behaviour for a recording with its network.
     gene_sets
         A GMT or TSV file of gene sets that factors are tested for, in the report.
     device
@@ -91,6 +100,7 @@ def fit(
     json
         Print the result as JSON.
     """
+    from ucad.cli.fit_recording import asks_network, fit_recording, is_recording
     from ucad.cli.settings import resolve
     from ucad.consensus.resampling import check_n_runs
     from ucad.consensus.running import RunOptions
@@ -107,6 +117,8 @@ def fit(
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
     replace = force or resume
+    if is_recording(data) and asks_network(settings, network):
+        return fit_recording(data, settings, output, network, quiet=quiet, json=json, force=replace)
     where = RunOptions(n_jobs=jobs, on=on)
     return fit_model(data, settings, output, where, quiet=quiet, json=json, replace=replace)
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from ucad.cli.options import Whole
 
-__all__ = ["NO_MODEL", "NO_READING", "ModelOptions", "ReadingOptions", "given"]
+__all__ = [
+    "NO_MODEL",
+    "NO_NETWORK",
+    "NO_READING",
+    "ModelOptions",
+    "NetworkOptions",
+    "ReadingOptions",
+    "given",
+]
 
 
 @Parameter(name="*", group="Reading the file")
@@ -103,6 +112,30 @@ class ModelOptions:
 
 
 NO_READING = ReadingOptions()
+
+
+@Parameter(name="*", group="A recorded network")
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions:
+    """How the network of a recording is reached.
+
+    Attributes:
+        model: For a recording: the network, script.py:name as for ucad record; the script is run.
+            Factors are then found by what the network decides (solver auto or behaviour), or by a
+            bottleneck that keeps its decisions, and --factors may stay auto.
+        inputs: The inputs that the recording was made on.
+        read_output: What counts of the output: logits, logits@-1, or script.py:function.
+        decide: What it decides: largest (the largest logit, or the sign of the only one), labels
+            (all labels of a multi-label network) or label:3 (one of them).
+    """
+
+    model: str | None = None
+    inputs: Path | None = None
+    read_output: str | None = None
+    decide: str = "largest"
+
+
+NO_NETWORK = NetworkOptions()
 NO_MODEL = ModelOptions()
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "load_model",
     "load_reader",
     "load_readouts",
+    "noted_inputs",
     "read_blocks",
     "read_inputs",
     "read_labels",
@@ -72,16 +73,21 @@ def load_readouts(recording: Path, reference: str) -> tuple[Any, ...]:
 
     The inputs are those that `ucad record` noted, looked for from here and beside the recording.
     """
-    from ucad.files import read_json
     from ucad.networks import load_recording, readouts
-    from ucad.networks.storage import ABOUT
 
     found = load_recording(recording)
+    with told_if_the_model_fails():
+        return readouts(load_model(reference), found, read_inputs(noted_inputs(recording)))
+
+
+def noted_inputs(recording: Path) -> Path:
+    """The inputs that `ucad record` noted, looked for from here and beside the recording."""
+    from ucad.files import read_json
+    from ucad.networks.storage import ABOUT
+
     noted = Path(str(read_json(recording / ABOUT).get("inputs", "")))
     places = (noted, recording.parent / noted, recording.parent / noted.name)
-    path = next((place for place in places if place.is_file()), noted)
-    with told_if_the_model_fails():
-        return readouts(load_model(reference), found, read_inputs(path))
+    return next((place for place in places if place.is_file()), noted)
 
 
 def _named(script: Path, name: str, *, called: bool) -> Any:

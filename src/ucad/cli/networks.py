@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cyclopts import Parameter
 
 from ucad.cli.network_files import (
     load_model,
+    load_reader,
     read_inputs,
     told_if_the_model_fails,
 )
 from ucad.cli.options import Count, Seed, Whole
+from ucad.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from ucad.networks import (
-        Recording,
-    )
+    from torch import nn
+
+    from ucad.networks import Inputs, Recording
 
 __all__ = ["record"]
 
-_FACTORS_PER_PAIR = 3
-"""Factors between two layers in the command that is proposed: what dense networks needed in our
-studies (docs/networks.md)."""
+_FEW_PASSES = 600
+"""Features times sites up to which the context is looked for without being asked to: each costs two
+passes over 300 inputs."""
 
 
 def record(
@@ -32,7 +36,11 @@ def record(
     *,
     inputs: Path,
     sites: Annotated[tuple[str, ...], Parameter(consume_multiple=True)],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    check: bool = False,
+    context: Annotated[tuple[str, ...] | None, Parameter(consume_multiple=True)] = None,
+    read_output: str | None = None,
+    decide: str = "largest",
     observational: Whole | None = None,
     per_clamp: Whole | None = None,
     batch_size: Count = 4096,
@@ -43,7 +51,8 @@ def record(
     """Record a network's units, left alone and clamped one by one, as a data set.
 
     The script that makes the model is run: only name one that you trust. An interrupted recording
-    goes on with the same command. Then: ucad fit recording/ --solver bottleneck --factors 3 -o run/
+    goes on with the same command. Then:
+    ucad fit recording/ --model script.py:name --inputs FILE -o run/
 
     Parameters
     ----------
@@ -63,7 +72,20 @@ def record(
         tuple: attention/0@3. A module's input: dense~in; one of its four attention heads:
         dense~in@-1%0of4. A call of several: cell#1. Some units: layers.1[0,5].
     output
-        The folder to write.
+        The folder to write; not needed with --check.
+    check
+        First say, for every site, what share of decisions it can move when all of it is taken from
+        another input, what else the next site depends on (its context), and how well the next site
+        follows from all units. Without an output that is all.
+    context
+        Entries of the inputs that act on units beside the units before them, such as input[2,0] in
+        a recurrent network; found if not given, where that takes few passes. Give none to go
+        without.
+    read_output
+        What counts of the output, for --check: logits, logits@-1, or script.py:function.
+    decide
+        What the network decides, for --check: largest (the largest logit, or the sign of the only
+        one), labels (all labels of a multi-label network) or label:3 (one of them).
     observational
         How many inputs to record without a clamp; all if not given.
     per_clamp
@@ -78,6 +100,8 @@ def record(
     quiet
         Show no progress.
     """
+    if output is None and not check:
+        raise InvalidInputError("Say where to write the recording: -o recording/")
     network, rows = load_model(model), read_inputs(inputs)
 
     from ucad.cli.progress import shown_progress
@@ -92,14 +116,33 @@ def record(
         precision=precision,
     )
     with told_if_the_model_fails():
+        found_context = _checked(_Asked(network, rows, sites, context, read_output, decide), check)
+    if output is None:
+        return
+    with told_if_the_model_fails():
         cost = recording_cost(network, rows, sites, settings)
     if not quiet:
         print(cost, flush=True)
     with shown_progress(quiet=quiet) as progress, told_if_the_model_fails():
         found = record_network(
-            network, rows, sites, settings=settings, seed=seed, directory=output, progress=progress
+            network,
+            rows,
+            sites,
+            settings=settings,
+            context=found_context,
+            seed=seed,
+            directory=output,
+            progress=progress,
         )
     note_in_recording(output, {"model": model, "inputs": str(inputs)})
+    given = ["--model", model, "--inputs", str(inputs)]
+    given += [] if read_output is None else ["--read-output", read_output]
+    given += [] if decide == "largest" else ["--decide", decide]
+    _tell(found, found_context)
+    print(f"Written to {output}. Next: {_next_command(found, output, given)}")
+
+
+def _tell(found: Recording, context: Sequence[str]) -> None:
     data = found.data
     n_observed = int(found.is_observational.sum())
     n_clamped = data.n_samples - n_observed
@@ -111,17 +154,54 @@ def record(
     if found.dead:
         shown = ", ".join(found.dead[:6]) + ", …" * (len(found.dead) > 6)
         print(f"Left out, since they never change: {len(found.dead)} units ({shown}).")
-    print(f"Written to {output}. Next: {_next_command(found, output)}")
+    if context:
+        shown = ", ".join(context[:6]) + ", …" * (len(context) > 6)
+        print(f"Context, which acts on units beside the units before them: {shown}.")
 
 
-def _next_command(found: Recording, folder: Path) -> str:
-    """The fit that works on a recording: between its layers if it has several."""
-    import numpy as np
+def _next_command(found: Recording, folder: Path, given: Sequence[str]) -> str:
+    """The fit that works on a recording: with the network, between its layers if it has several."""
+    if len(found.sites) < 2:
+        return f"ucad fit {shlex.quote(str(folder))} --solver search --factors 3 -o run/"
+    return shlex.join(["ucad", "fit", str(folder), *given, "-o", "run/"])
 
-    data = found.data
-    assert data.layer_of is not None
-    widths = np.bincount(data.layer_of)
-    if len(widths) < 2:
-        return f"ucad fit {folder} --solver search --factors 3 -o run/"
-    factors = min(_FACTORS_PER_PAIR, int(widths[:-1].min())) * (len(widths) - 1)
-    return f"ucad fit {folder} --solver bottleneck --factors {factors} -o run/"
+
+class _Asked(NamedTuple):
+    """What a diagnosis is made of."""
+
+    model: nn.Module
+    inputs: Inputs
+    sites: Sequence[str]
+    context: Sequence[str] | None
+    read_output: str | None
+    decide: str
+
+
+def _checked(asked: _Asked, check: bool) -> tuple[str, ...]:
+    """Prints the diagnosis, if it is wanted, and gives the context to record."""
+    from ucad.errors import UcadError
+    from ucad.networks import DiagnosisSettings, decide_by, diagnose
+    from ucad.networks.features import features_of
+
+    few = len(features_of(asked.inputs)) * len(asked.sites) <= _FEW_PASSES
+    if not check and (asked.context is not None or not few):
+        return () if asked.context in (None, ("none",)) else tuple(asked.context or ())
+    settings = DiagnosisSettings() if check else DiagnosisSettings(n_pairs=100, max_seconds=10.0)
+    try:
+        found = diagnose(
+            asked.model,
+            asked.inputs,
+            asked.sites,
+            decide=decide_by(asked.decide),
+            read_output=load_reader(asked.read_output),
+            settings=settings,
+        )
+    except UcadError:
+        if check:
+            raise
+        return ()  # such as an output that nobody has said how to read: nothing was asked of it
+    if check:
+        print(found)
+    elif found.notes:  # not all features could be tried: half a context is none
+        return ()
+    return found.covariates if asked.context is None else tuple(asked.context)

@@ -109,12 +109,14 @@ def steer(
     )
     from ucad.runs import STEERING, load_run
 
-    scm, path = load_run(run).scm, output or run / STEERING
+    fitted, path = load_run(run), output or run / STEERING
     if path.exists() and "doses" not in read_json(path):
         raise InvalidInputError(f"'{path}' exists and is no table of ucad steer: it is kept.")
     acts = None if recording is None else load_recording(recording).activations
+    replaces, reader = bool(fitted.settings.get("replaces", False)), load_reader(read_output)
+    network = load_model(model)
     steering = Steering(
-        load_model(model), scm, activations=acts, read_output=load_reader(read_output)
+        network, fitted.scm, activations=acts, read_output=reader, replaces=replaces
     )
     rows, decided = read_inputs(inputs), decide_by(decide)
     with told_if_the_model_fails():

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["InterventionalData", "Scaling", "Split"]
 
 
+_COLUMNS_AT_ONCE = 64
+"""Variables standardised at a time: half a gigabyte at a million samples in double precision."""
+
+
 class Scaling(NamedTuple):
     """The affine map from the user's units to standardised ones: x ↦ (x − mean) / scale."""
 
@@ -364,7 +368,7 @@ class InterventionalData:
         scaling = scaling or Scaling.of(self.x)
         before = self.scaling or Scaling(np.zeros(self.n_variables), np.ones(self.n_variables))
         both = Scaling(before.mean + before.scale * scaling.mean, before.scale * scaling.scale)
-        return replace(self, x=(self.x - scaling.mean) / scaling.scale, scaling=both)
+        return replace(self, x=_scaled(self.x, scaling), scaling=both)
 
     def unstandardised(self) -> InterventionalData:
         """Returns the data in the units they were measured in."""
@@ -397,6 +401,21 @@ def _whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
 def _as_floats(x: np.ndarray) -> np.ndarray:
     """Single and double precision as they are, everything else in double precision."""
     return x if x.dtype.kind == "f" and x.dtype.itemsize in (4, 8) else x.astype(np.float64)
+
+
+def _scaled(x: VariableSamples, scaling: Scaling) -> VariableSamples:
+    """(x − mean) / scale in the precision of x, variable by variable.
+
+    Every variable lies in one piece: a fit looks at a few columns at a time, and rows that are one
+    behind the other cost ten times as much.
+    """
+    scaled = np.empty(x.shape, dtype=x.dtype if x.dtype.kind == "f" else np.float64, order="F")
+    for start in range(0, x.shape[1], _COLUMNS_AT_ONCE):
+        some = slice(start, start + _COLUMNS_AT_ONCE)
+        block = (x[:, some] - scaling.mean[some]) / scaling.scale[some]
+        scaled[:, some] = block
+    scaled.flags.writeable = False
+    return scaled
 
 
 def _read_only(

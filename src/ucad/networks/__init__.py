@@ -7,7 +7,9 @@ from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
 from ucad.networks.controls import ControlScore, Verdict
 from ucad.networks.cost import RecordingCost, SteeringCost, recording_cost, steering_cost
 from ucad.networks.decisions import AllLabels, OneLabel, decide_by, decision
+from ucad.networks.diagnosis import Diagnosis, DiagnosisSettings, diagnose
 from ucad.networks.features import Feature, covariates_of, features_of, hybrid
+from ucad.networks.fitting import NetworkFit, NetworkSettings, fit_network
 from ucad.networks.interchange import (
     InterchangeScore,
     SwapPairs,
@@ -63,10 +65,14 @@ __all__ = [
     "ConceptSteering",
     "ConceptTable",
     "ControlScore",
+    "Diagnosis",
+    "DiagnosisSettings",
     "DoseResponse",
     "Feature",
     "Inputs",
     "InterchangeScore",
+    "NetworkFit",
+    "NetworkSettings",
     "OneLabel",
     "PlaceboScore",
     "Pooling",
@@ -90,10 +96,12 @@ __all__ = [
     "decide_by",
     "decision",
     "decoded_accuracy",
+    "diagnose",
     "dose_response",
     "expected_by_lookup",
     "factor_swap",
     "features_of",
+    "fit_network",
     "forward",
     "group_nodes",
     "hybrid",

@@ -59,7 +59,7 @@ class Feature:
     def values(self, inputs: Inputs) -> Float[np.ndarray, "rows entries"]:
         """The entries of every input."""
         whole = dict(_parts(inputs))[self.part]
-        flat = torch.as_tensor(whole).reshape(len(whole), -1)[:, list(self.places)]
+        flat = _tensor(whole).reshape(len(whole), -1)[:, list(self.places)]
         return flat.detach().cpu().numpy().astype(np.float64)
 
     def _index(self, place: int) -> str:
@@ -79,9 +79,7 @@ def features_of(inputs: Inputs, groups: Sequence[Sequence[str]] = ()) -> tuple[F
     found: list[Feature] = []
     for part, values in _parts(inputs):
         shape = tuple(values.shape[1:])
-        rows = np.asarray(
-            torch.as_tensor(values[:_SEEN_ROWS]).reshape(min(len(values), _SEEN_ROWS), -1)
-        )
+        rows = np.asarray(_tensor(values[:_SEEN_ROWS]).reshape(min(len(values), _SEEN_ROWS), -1))
         width = shape[-1] if shape else 1
         for start in range(0, rows.shape[1], width):
             own = rows[:, start : start + width]
@@ -105,8 +103,8 @@ def hybrid(base: Inputs, source: Inputs, features: Sequence[Feature]) -> Inputs:
     for part, values in _parts(mixed):
         places = [place for f in features if f.part == part for place in f.places]
         if places:
-            flat = torch.as_tensor(values).reshape(len(values), -1)
-            taken = torch.as_tensor(other[part]).reshape(len(values), -1)
+            flat = _tensor(values).reshape(len(values), -1)
+            taken = _tensor(other[part]).reshape(len(values), -1)
             flat[:, places] = taken[:, places].to(flat)
     return mixed
 
@@ -140,7 +138,7 @@ def covariates_of(inputs: Inputs, names: Sequence[str]) -> Float[np.ndarray, "ro
                 f"The context of a network must be entries of its inputs, such as "
                 f"{next(iter(parts))}[0]. Got '{name}' instead."
             )
-        whole = torch.as_tensor(parts[found.group(1)])
+        whole = _tensor(parts[found.group(1)])
         index = [int(i) for i in found.group(2).split(",") if i][: whole.ndim - 1]
         shape = tuple(whole.shape[1:])
         if len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=True)):
@@ -202,3 +200,8 @@ def _grouped(features: Sequence[Feature], groups: Sequence[Sequence[str]]) -> tu
         joined = [feature for feature in joined if feature not in members]
         joined.insert(at, Feature(members[0].part, members[0].shape, places))
     return tuple(joined)
+
+
+def _tensor(values: Tensor | np.ndarray) -> Tensor:
+    """A tensor of the values; arrays are copied, since files are mapped read-only."""
+    return values if isinstance(values, Tensor) else torch.from_numpy(np.array(values))

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor, nn
+from torch import nn
 
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
+from ucad.data.context import Context
 from ucad.data.targets import split_targets
 from ucad.errors import InvalidInputError
+from ucad.networks.activation import Activation
 from ucad.networks.clamps import RowClamps, check_groups, clamp_targets, regime_label
+from ucad.networks.diagnosis import Diagnosis, diagnose
+from ucad.networks.features import covariates_of
 from ucad.networks.inputs import check_inputs
 from ucad.networks.passes import (
     Edit,
@@ -43,22 +46,6 @@ paper takes."""
 CLAMPED_PER_OBSERVED = 4
 """Clamped samples for each one without a clamp, in all, if the user does not say how many: the cost
 of a recording is then a fixed multiple of that of running the network on the inputs once."""
-
-
-class Activation(StrEnum):
-    """What values a site's units can have, and how a wanted value is brought there."""
-
-    IDENTITY = "identity"
-    RELU = "relu"
-
-    @classmethod
-    def of(cls, values: np.ndarray | Tensor) -> Activation:
-        """ReLU if the smallest of the values is exactly 0."""
-        return cls.RELU if float(values.min()) == 0 else cls.IDENTITY
-
-    def __call__(self, values: Tensor) -> Tensor:
-        """The nearest values that the units can have."""
-        return values.clamp_min(0.0) if self is Activation.RELU else values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +126,15 @@ class Recording:
         seen = self.data.x[: int(self.is_observational.sum())]
         return tuple(Activation.of(seen[:, columns]) for columns in columns_of(self.sites))
 
+    def diagnose(self, model: Any, inputs: Inputs, **options: Any) -> Diagnosis:
+        """What the recorded sites can do to decisions, and what their context is (`diagnose`)."""
+        return diagnose(model, inputs, self.sites, **options)
+
+    def in_context(self, inputs: Inputs, names: Sequence[str]) -> Recording:
+        """The recording with entries of the inputs as context, such as a diagnosis finds."""
+        w = covariates_of(inputs, names)[self.input_of]
+        return replace(self, data=self.data.with_context(Context(tuple(names), w)))
+
 
 def record(  # noqa: PLR0913 - the front door: every option by its own name
     model: Any,
@@ -146,6 +142,7 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
     sites: Sequence[Site | str],
     *,
     settings: RecordSettings | None = None,
+    context: Sequence[str] = (),
     seed: int = 0,
     directory: str | Path | None = None,
     progress: Progress | None = None,
@@ -177,6 +174,8 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
             of them (arguments by position) or a mapping (by name).
         sites: whose units become the variables, in the order in which they are computed.
         settings: how much is recorded.
+        context: entries of the inputs that act on units beside the units before them, such as
+            `input[2,0]`; see `diagnose`, whose `covariates` are what is meant here.
         seed: of the inputs and values that are drawn.
         directory: where values go, if not into memory.
         progress: called after every portion.
@@ -185,7 +184,9 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
     model, inputs = unwrapped(model), check_inputs(inputs)
     chosen = resolve_sites(model, inputs, [_site(site) for site in sites])
     check_groups(settings.groups, variable_names(chosen))
-    shelf = Shelf.of(directory, lambda: _identity(model, inputs, chosen, settings, seed))
+    covariates_of(inputs, context)  # says what is wrong with them before any work is done
+    known: dict[str, Any] = {"context": list(context)} if context else {}
+    shelf = Shelf.of(directory, lambda: _identity(model, inputs, chosen, settings, seed) | known)
     if shelf.is_finished:
         return load_recording(shelf.folder)
     job = _Job(model, inputs, settings, shelf, progress)
@@ -198,6 +199,8 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
         recording = _clamp(job, kept, _Observed(observed, live, rows), seed)
     names = zip(variable_names(chosen), live, strict=True)
     recording = replace(recording, dead=tuple(name for name, alive in names if not alive))
+    if context:
+        recording = recording.in_context(inputs, context)
     if shelf.folder is None:
         return recording
     about = {"sites": [str(site) for site in kept], "dead": recording.dead, "seed": seed}
@@ -219,6 +222,7 @@ def load_recording(directory: str | Path | None) -> Recording:
         names,
         layer_of=layers_of(sites),
         regime_names=found.regime_names,
+        context=found.context,
     )
     return Recording(data, sites, found.input_of, tuple(found.about["dead"]))
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ucad._types import RegimeOf, VariableSamples
 from ucad.data import InterventionalData
+from ucad.data.context import Context
 from ucad.data.formats.dcdi import DATA, REGIMES, SIDE, write_dcdi
 from ucad.errors import FormatError, InvalidInputError
 from ucad.files import check_regular, read_json, recover, replacing, write_text
@@ -161,6 +162,7 @@ class Kept(NamedTuple):
     regime_names: tuple[str, ...]
     input_of: Int[np.ndarray, " samples"]
     about: dict[str, Any]
+    context: Context | None = None
 
 
 def open_recording(folder: Path) -> Kept:
@@ -187,6 +189,7 @@ def open_recording(folder: Path) -> Kept:
             regime_names=tuple(map(str, read_json(folder / SIDE)["regime_names"])),
             input_of=np.load(folder / INPUT_OF, allow_pickle=False),
             about=about,
+            context=_context(read_json(folder / SIDE).get("context")),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, OverflowError) as error:
         raise FormatError(f"'{folder}' is a damaged recording: {error}.") from error
@@ -196,6 +199,12 @@ def open_recording(folder: Path) -> Kept:
     if not 0 <= kept.regime.min(initial=0) <= kept.regime.max(initial=0) < len(kept.regime_names):
         raise FormatError(f"'{folder}' is a damaged recording: it has regimes without a name.")
     return kept
+
+
+def _context(described: dict[str, Any] | None) -> Context | None:
+    if described is None:
+        return None
+    return Context(tuple(map(str, described["names"])), np.array(described["values"], dtype=float))
 
 
 def digest_of(tensors: Sequence[Tensor | np.ndarray]) -> str:

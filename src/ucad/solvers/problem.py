@@ -7,21 +7,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from ucad.data import InterventionalData
+from ucad.data import InterventionalData, MaskedMoments
 from ucad.errors import InvalidInputError
 from ucad.scm.families import Family, Function
 from ucad.solvers.admissible import Admissible
 from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.regression.fitting import ROUGH, THOROUGH, Effort, Fitter, Regression
-from ucad.solvers.regression.moments import LocalMoments, explained_nats, local_moments
-from ucad.solvers.regression.weighted_moments import explained_nats_weighted, weighted_moments
+from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.regression.weighted_moments import explained_nats_weighted
 
 __all__ = ["PENALTY_PER_LOG_SAMPLE", "Problem", "Response"]
-
-ALL = slice(None)
 
 PENALTY_PER_LOG_SAMPLE = 2.0
 """An edge costs this many times log N nats: four times BIC's price of a parameter, since every
@@ -65,6 +63,7 @@ class Problem:
         noise: the variance of the noise with which every variable is read, or None for none.
         response: what linear functions are fitted to, if not to the variables themselves.
         noise_family: `gaussian`, `student`, `counts` or `auto`.
+        shared: second moments of functions of the variables, by family: computed once.
     """
 
     data: InterventionalData
@@ -79,6 +78,7 @@ class Problem:
     noise: Float[np.ndarray, " variables"] | None = None
     response: Response | None = None
     noise_family: str = "gaussian"
+    shared: dict[str, MaskedMoments] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -107,6 +107,19 @@ class Problem:
             budget=Budget() if budget is None else budget,
             penalty=PENALTY_PER_LOG_SAMPLE * float(np.log(max(data.n_samples, 2))),
         )
+
+    def moments_of(self, family: Family) -> MaskedMoments:
+        """The second moments of a family's functions of single variables, all in one matrix."""
+        if family.is_affine:
+            return self.data.moments
+        if family.name not in self.shared:
+            flat = family.features(self.data.x).reshape(self.data.n_samples, -1)
+            self.shared[family.name] = MaskedMoments(flat, self.data.is_left_out)
+        return self.shared[family.name]
+
+    def free(self, j: int) -> Float[np.ndarray, " samples"]:
+        """1 in the samples in which variable j has a term in the likelihood, else 0."""
+        return self.data.moments.left_out.others(j).astype(np.float64)
 
     @property
     def is_linear(self) -> bool:
@@ -140,8 +153,8 @@ class Problem:
 
     def regression(self, j: int) -> Regression:
         """The regression of variable j."""
-        free = (~self.data.is_left_out[:, j]).astype(np.float64)
-        return Regression(self.targets[:, j], free if self.weights is None else self.weights[:, j])
+        weights = self.free(j) if self.weights is None else self.weights[:, j]
+        return Regression(self.targets[:, j], weights)
 
     def explained_nats(
         self,
@@ -153,22 +166,6 @@ class Problem:
             family = self.variable_family
             return explained_nats(columns, targets, self.data.is_left_out, family)
         return explained_nats_weighted(columns, targets, self.weights)
-
-    def moments(
-        self,
-        features: Float[np.ndarray, "samples features"],
-        candidates: Sequence[Int[np.ndarray, " ..."]],
-        noise: Float[np.ndarray, "features features"] | None,
-        targets: Float[np.ndarray, "samples targets"] | None = None,
-        some: Int[np.ndarray, " targets"] | slice = ALL,
-    ) -> LocalMoments:
-        """What regressions of some variables, or of other targets, on features need to know."""
-        fitted = self.targets[:, some] if targets is None else targets
-        if self.weights is not None:
-            weights = self.weights[:, some]
-            return weighted_moments(features, fitted, weights, candidates, self.floor)
-        left_out = self.data.is_left_out[:, some]
-        return local_moments(features, fitted, left_out, candidates, self.floor, noise)
 
     def noise_of(
         self, functions: Sequence[Function]
@@ -204,7 +201,7 @@ def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | Non
             f"'n_factors' must be at least 1 and at most the number of variables, "
             f"{data.n_variables}. Got {n_factors} instead."
         )
-    scale = data.x.std(axis=0)
+    scale = data.x.std(axis=0, dtype=np.float64)
     varies = scale > 0
     if not ((scale[varies] > STANDARD[0]) & (scale[varies] < STANDARD[1])).all():
         raise InvalidInputError(

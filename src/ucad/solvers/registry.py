@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import torch
-from threadpoolctl import threadpool_limits
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
@@ -27,6 +25,7 @@ from ucad.solvers.noise_settings import check_noise_family, noise_in_units_of
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.status import FitResult
+from ucad.solvers.threads import one_thread
 from ucad.solvers.unmeasured import check_unmeasured, fit_with_unmeasured
 
 __all__ = [
@@ -44,6 +43,9 @@ __all__ = [
 
 AUTO = "auto"
 """As the name of a solver or of a family: let the data decide."""
+
+BEHAVIOUR = "behaviour"
+"""The solver that needs a network rather than data; it is `ucad.networks.fit_network`."""
 
 Classes = tuple[tuple[Family, Family], ...]
 """Families of F_Z and F_X that are to be tried, simple ones first."""
@@ -93,6 +95,8 @@ class SolverEntry(NamedTuple):
         takes_prior: whether it uses prior knowledge.
         needs_layers: whether variables must have layers.
         uses_device: whether it computes on the device asked for; others compute on the CPU.
+        takes_context: whether it takes a context itself, F_X(z, w); others get samples at the
+            average context.
         takes_readouts: whether it uses the rest of a network after each layer.
     """
 
@@ -101,6 +105,7 @@ class SolverEntry(NamedTuple):
     takes_prior: bool = True
     needs_layers: bool = False
     uses_device: bool = False
+    takes_context: bool = False
     takes_readouts: bool = False
 
 
@@ -118,6 +123,7 @@ SOLVERS = {
         "for dense layers",
         takes_prior=False,
         needs_layers=True,
+        takes_context=True,
         takes_readouts=True,
     ),
     "switch": SolverEntry(
@@ -125,6 +131,7 @@ SOLVERS = {
         "for dense layers with a two-valued factor",
         takes_prior=False,
         needs_layers=True,
+        takes_context=True,
         takes_readouts=True,
     ),
     "rectified": SolverEntry(
@@ -132,6 +139,7 @@ SOLVERS = {
         "for layers of rectified units",
         takes_prior=False,
         needs_layers=True,
+        takes_context=True,
     ),
 }
 """All solvers; a new one is a module that holds it and an entry here."""
@@ -175,6 +183,12 @@ class SolveSettings:
     readouts: Sequence[Readout] | None = None
 
     def __post_init__(self) -> None:
+        if self.solver == BEHAVIOUR:
+            raise InvalidInputError(
+                f"The solver '{BEHAVIOUR}' runs a network itself, and data do not hold it. Use "
+                "ucad.networks.fit_network(model, inputs, sites), or ucad fit recording/ "
+                "--model script.py:name --inputs FILE."
+            )
         families = [AUTO, *(family.name for family in FAMILIES)]
         for name, choices in [
             ("solver", list(SOLVERS)),
@@ -274,7 +288,7 @@ def solve(
         return fit_with_unmeasured(train, held_out, settings.unmeasured, by_kind)
 
     with one_thread():
-        if data.context is None:
+        if data.context is None or SOLVERS[settings.solver].takes_context:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
 
@@ -327,15 +341,3 @@ def _check_device(device: str, solver: str) -> None:
             f"The solver '{solver}' computes on the CPU only. Got device={device!r}. "
             f"'gradient' and 'gradient-paper' use other devices."
         )
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Solvers work on many small matrices: threads that wait for each other cost ten times more."""
-    before = torch.get_num_threads()
-    with threadpool_limits(limits=1):
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)

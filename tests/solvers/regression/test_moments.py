@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ucad.data import MaskedMoments
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers.regression.moments import explained_nats, local_moments
 
@@ -15,7 +16,7 @@ def test_moments_are_covariances_over_the_samples_in_which_the_target_is_free(se
     x = rng.standard_normal((60, 4))
     clamped = rng.random((60, 4)) < 0.2
     candidates = [np.array([1, 2]), np.array([0, 3]), np.array([3]), np.array([0, 1])]
-    moments = local_moments(x, x, clamped, candidates, floor=0.1)
+    moments = local_moments(MaskedMoments(x, clamped), np.arange(4), candidates, floor=0.1)
     for j, chosen in enumerate(candidates):
         rows = ~clamped[:, j]
         expected = np.cov(x[np.ix_(rows, [*chosen, j])].T, bias=True)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ucad.solvers.regression.moments import local_moments
-from ucad.solvers.regression.stepwise import Problems, ScoreBook, select_features
+from ucad.solvers.regression.stepwise import Problems, select_features
 
 PENALTY = 10.0
 
@@ -137,43 +136,3 @@ def test_blur_makes_a_large_coefficient_cost_more():
     blurred = select_features(one_problem(gram, 100), PENALTY, blur=0.01)
     expected = -50 * np.log(plain.residual[0] + 0.01 * 10.0**2) - PENALTY
     assert blurred.score[0] == pytest.approx(expected)
-
-
-@pytest.fixture
-def moments():
-    rng = np.random.default_rng(3)
-    x = rng.standard_normal((500, 12))
-    x[:, 11] += x[:, 0] + x[:, 1]
-    return local_moments(x, x, np.zeros(x.shape, dtype=bool), [np.arange(11)] * 12, floor=1e-3)
-
-
-def test_narrowing_to_allowed_columns_changes_nothing(moments):
-    allowed = np.zeros((1, 11), dtype=bool)
-    allowed[0, :3] = True
-    narrow = ScoreBook(moments, PENALTY).select(np.array([11]), allowed)
-    problems = Problems(moments.gram, moments.n_samples, np.array([11]), allowed)
-    wide = select_features(problems, PENALTY)
-    assert (narrow.selected == wide.selected).all()
-    np.testing.assert_allclose(narrow.coefficients, wide.coefficients)
-    np.testing.assert_allclose(narrow.score, wide.score)
-
-
-def test_scores_among_a_few_are_the_scores_of_that_set(moments):
-    few = np.array([[0, 5, 1]])
-    allowed = np.zeros((1, 11), dtype=bool)
-    allowed[0, [0, 1]] = True
-    among = ScoreBook(moments, PENALTY).scores_among(
-        np.array([11]), few, np.array([[True, False, True]])
-    )
-    whole = ScoreBook(moments, PENALTY).scores(np.array([11]), allowed)
-    np.testing.assert_allclose(among, whole)
-
-
-def test_a_score_is_looked_up_the_second_time(moments):
-    book = ScoreBook(moments, PENALTY)
-    allowed = np.ones((2, 11), dtype=bool)
-    first = book.scores(np.array([11, 11]), allowed)
-    assert len(book.known) == 1
-    book.known[next(iter(book.known))] = 7.0
-    assert (book.scores(np.array([11, 11]), allowed) == 7.0).all()
-    assert (first != 7.0).all()

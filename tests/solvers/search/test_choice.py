@@ -54,10 +54,18 @@ def test_the_best_of_all_ordered_choices_is_found(chain):
     assert found == (0, 1)
 
 
-def test_batched_scores_are_single_scores(chain):
-    orders = list(itertools.permutations(range(5), 2))
-    one_by_one = [choice_of(*chain).score(order) for order in orders]
-    np.testing.assert_allclose(choice_of(*chain).scores(orders), one_by_one)
+@pytest.mark.parametrize("layers", [None, [0, 0, 1, 1, 2]])
+@pytest.mark.parametrize("rest", [(), (0,), (1,), (1, 0), (0, 1, 2)])
+def test_every_insertion_scores_what_its_order_scores(chain, rest, layers):
+    choice = choice_of(*chain, layers)
+    scores = choice.insertions([rest], frozenset(range(5))).scores[0]
+    assert scores.shape == (5, len(rest) + 1)
+    for c, place in itertools.product(range(5), range(len(rest) + 1)):
+        if np.isfinite(scores[c, place]):
+            order = (*rest[:place], c, *rest[place:])
+            assert scores[c, place] == pytest.approx(choice.score(order))
+    assert np.isfinite(scores).any(axis=1).sum() == 5 - len(rest)
+    assert (scores[list(rest)] == -np.inf).all()
 
 
 def test_fewer_candidates_than_factors_are_all_taken(chain):
@@ -67,8 +75,10 @@ def test_fewer_candidates_than_factors_are_all_taken(chain):
 
 def test_a_known_order_leaves_one_place_for_a_factor(chain):
     choice = choice_of(*chain, layers=[0, 0, 1, 1, 2])
-    assert choice.insertions((1,), 0) == [(0, 1)]
-    assert len(choice_of(*chain).insertions((1,), 0)) == 2
+    everything = frozenset(range(5))
+    assert np.isfinite(choice.insertions([(1,)], everything).scores[0, 0]).tolist() == [True, False]
+    free = choice_of(*chain).insertions([(1,)], everything)
+    assert np.isfinite(free.scores[0, 0]).all()
     assert not choice.allowed((1,))[2].any()
 
 

@@ -9,7 +9,8 @@ from ucad.scm.families import AFFINE, NETWORK, SPLINE
 from ucad.simulate import paper_problem
 from ucad.simulate.worlds import screen_problem
 from ucad.solvers.search.evidence import WEAK, interventional_evidence
-from ucad.solvers.search.regime_tests import POWER, slope_nats
+from ucad.solvers.search.regime_groups import slope_nats
+from ucad.solvers.search.regime_tests import POWER
 
 
 def true_ancestors(problem):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ucad.data import InterventionalData
+from ucad.data import InterventionalData, MaskedMoments
 from ucad.errors import InvalidInputError
 from ucad.graph import transitive_closure
 from ucad.scm.families import AFFINE
@@ -39,7 +39,10 @@ def test_attenuation_is_undone() -> None:
 def test_local_moments_are_those_of_what_is_read() -> None:
     x, y = _noisy()
     clamps = np.zeros((len(x), 1), dtype=bool)
-    moments = local_moments(x, y[:, None], clamps, [np.arange(2)], 0.0, 0.5 * np.eye(2))
+    shared = MaskedMoments(x, clamps)
+    moments = local_moments(
+        shared, np.array([0]), [np.arange(2)], 0.0, y=y[:, None], noise=0.5 * np.eye(2)
+    )
     np.testing.assert_allclose(moments.gram[0, :2, :2], [[1.0, 0.6], [0.6, 1.0]], atol=0.05)
 
 

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from ucad.data import InterventionalData
+from ucad.data import InterventionalData, MaskedMoments
 from ucad.scm.families import AFFINE
 from ucad.solvers.budget import Budget, BudgetEndedError
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import local_moments
-from ucad.solvers.regression.stepwise import ScoreBook
+from ucad.solvers.regression.score_book import ScoreBook
 from ucad.solvers.search.order import OrderSearch, search_order
 
 NOBODY = np.zeros((5, 5), dtype=bool)
@@ -26,8 +26,8 @@ def samples(noise, seed=0):
 
 def book_of(x, blur=0.0):
     others = [np.delete(np.arange(5), j) for j in range(5)]
-    free = np.zeros(x.shape, dtype=bool)
-    moments = local_moments(x, x, free, others, floor=1e-3)
+    shared = MaskedMoments(x, np.zeros(x.shape, dtype=bool))
+    moments = local_moments(shared, np.arange(5), others, floor=1e-3)
     return ScoreBook(moments, 15.0, blur=blur, backward=blur == 0)
 
 
@@ -86,3 +86,10 @@ def test_the_end_of_the_budget_ends_it():
     budget = Budget(1e-9)
     with pytest.raises(BudgetEndedError):
         search_order(book_of(samples(0.5)), NOBODY, problem_of(samples(0.5), budget))
+
+
+def test_only_the_neighbours_of_a_moved_variable_are_looked_at_again():
+    search = OrderSearch(book_of(samples(0.5)), NOBODY, Budget())
+    before, after = np.array([0, 1, 2, 3, 4]), np.array([1, 0, 2, 3, 4])
+    assert search.unsettled(before, after, np.array([0]))[[0, 1]].all()
+    assert search.unsettled(before, np.array([4, 3, 2, 1, 0]), np.array([0])).all()

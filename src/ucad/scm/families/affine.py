@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -76,7 +77,7 @@ class Affine:
     w: Float[np.ndarray, " inputs"]
     b: float
 
-    @property
+    @cached_property
     def weights(self) -> Float[np.ndarray, " weights"]:
         """(w, b)."""
         return np.append(self.w, self.b)

@@ -41,6 +41,8 @@ def fit_bottleneck(  # noqa: PLR0913  (the entry point: everything a user may sa
     A dense layer makes every pair complete bipartite: any invertible map of its factors explains
     the data as well, and there are no anchors to choose by. So the factors are found in two steps:
 
+    With a context w, such as the next input of a recurrent network, it is F_X(z, w).
+
     1. W and F_X (one hidden layer of tanh) minimise Σ_j (x_j − F_X,j(W x_l + b))² over the samples
        in which no x_j of layer l + 1 is clamped. Errors are in the units the data were measured
        in: a unit that hardly varies hardly counts.
@@ -145,6 +147,7 @@ def _rotated(training: PairTraining) -> tuple[PairModel, Float[np.ndarray, " fac
     A, W1, b1, W2, b2 = training.weights()
     z = training.factors()[data.natural_rows]
     U, mean = _unmixing(z, k, training.seed), z.mean(axis=0)
+    W1, V = W1[:, : z.shape[1]], W1[:, z.shape[1] :]
     n_effects = data.y.shape[1]
     moves = (data.y.std(axis=0) > 0)[:, None]
     binary = training.binary
@@ -157,6 +160,7 @@ def _rotated(training: PairTraining) -> tuple[PairModel, Float[np.ndarray, " fac
         b2=b2,
         noise_scale=training.errors(),
         binary=None if binary is None else BinaryTerm(binary, gain=U[:, 0]),
+        context=np.tile(V, (n_effects, 1, 1)) if V.shape[1] else None,
     )
     return model, excess_kurtosis((z - mean) @ U.T)
 

@@ -59,7 +59,8 @@ def fit_pairs(
     for number, pair in enumerate(pairs):
         pair_data = PairData.of(data, pair)
         found = fit_pair(number, pair, pair_data, interrupted)
-        models.append(found.model.in_units(pair_data.causes, pair_data.effects))
+        units = (pair_data.causes, pair_data.effects, pair_data.context)
+        models.append(found.model.in_units(*units))
         history.append({"pair": number, **found.figures})
         interrupted |= found.interrupted
     scm = assemble(data, pairs, models)
@@ -71,4 +72,5 @@ def _held_out_nll(scm: FactorSCM, scored: InterventionalData) -> float:
     if scored.n_samples > MAX_SCORED_SAMPLES:
         share = MAX_SCORED_SAMPLES / scored.n_samples
         scored = scored.split(share, 1 - share).train
-    return scm.nll(scored.x, scored.is_left_out)
+    w = None if scored.context is None else scored.context.values
+    return scm.nll(scored.x, scored.is_left_out, w)

@@ -73,6 +73,9 @@ class PairData(NamedTuple):
         causes: mean and scale of x in the units of the given data, standardised or not.
         effects: mean and scale of y in the units of the given data.
         measured: mean and scale of y as it was measured.
+        w: the context, each covariate with mean 0 and variance 1; no columns if there is none.
+        context: mean and scale of w.
+        rows: which samples of the data these are.
     """
 
     x: Float[np.ndarray, "samples causes"]
@@ -81,6 +84,9 @@ class PairData(NamedTuple):
     causes: Scaling
     effects: Scaling
     measured: Scaling
+    w: Float[np.ndarray, "samples covariates"]
+    context: Scaling
+    rows: Int[np.ndarray, " samples"]
 
     @classmethod
     def of(cls, data: InterventionalData, pair: LayerPair) -> PairData:
@@ -94,7 +100,10 @@ class PairData(NamedTuple):
         x, causes, _ = _in_pair_units(data, rows, pair.causes)
         y, effects, measured = _in_pair_units(data, rows, pair.effects)
         is_observational = np.logical_not(data.is_intervened[rows].any(axis=1))
-        return cls(x, y, is_observational, causes, effects, measured)
+        known = np.zeros((len(data.x), 0)) if data.context is None else data.context.values
+        context = Scaling.of(known[rows])
+        w = (known[rows] - context.mean) / context.scale
+        return cls(x, y, is_observational, causes, effects, measured, w, context, rows)
 
     @property
     def is_active(self) -> Bool[np.ndarray, "samples effects"]:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from ucad.data import InterventionalData, Scaling
 from ucad.graph import FactorGraph
-from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
+from ucad.scm import ContextEffect, FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.layered.binary_factors import BinaryFactor
 from ucad.solvers.layered.layer_pairs import LayerPair
 
@@ -37,7 +37,7 @@ class BinaryTerm:
 
 @dataclass(frozen=True, eq=False)
 class PairModel:
-    """z = W x_causes + b, and x_effect = w2 · tanh(W1 z + b1) + b2 + u for every effect.
+    """z = W x_causes + b, and x_effect = w2 · tanh(W1 z + V w + b1) + b2 + u for every effect.
 
     Attributes:
         weight: W, factors × causes.
@@ -48,6 +48,7 @@ class PairModel:
         b2: one number per effect.
         noise_scale: the root mean squared error of each effect.
         binary: added to z if not None.
+        context: V, effects × hidden × covariates; None if there is no context.
     """
 
     weight: Float[np.ndarray, "factors causes"]
@@ -58,10 +59,20 @@ class PairModel:
     b2: Float[np.ndarray, " effects"]
     noise_scale: Float[np.ndarray, " effects"]
     binary: BinaryTerm | None = None
+    context: Float[np.ndarray, "effects hidden covariates"] | None = None
 
-    def in_units(self, causes: Scaling, effects: Scaling) -> PairModel:
-        """Returns the model of x and y when this one is of (x − mean) / scale on both sides."""
+    def in_units(
+        self, causes: Scaling, effects: Scaling, covariates: Scaling | None = None
+    ) -> PairModel:
+        """Returns the model of x and y when this one is of (x − mean) / scale on both sides.
+
+        The same for the covariates, if their units are given.
+        """
         weight, binary = self.weight / causes.scale, self.binary
+        context, b1 = self.context, self.b1
+        if context is not None and covariates is not None:
+            context = context / covariates.scale
+            b1 = b1 - context @ covariates.mean
         if binary is not None:
             binary = replace(binary, factor=binary.factor.in_units(causes))
         return replace(
@@ -72,26 +83,61 @@ class PairModel:
             b2=effects.mean + self.b2 * effects.scale,
             noise_scale=self.noise_scale * effects.scale,
             binary=binary,
+            b1=b1,
+            context=context,
         )
+
+    def at(self, w: Float[np.ndarray, " covariates"]) -> PairModel:
+        """Returns the model in a given context."""
+        if self.context is None:
+            return self
+        return replace(self, b1=self.b1 + self.context @ w, context=None)
 
 
 def assemble(
     data: InterventionalData, pairs: Sequence[LayerPair], models: Sequence[PairModel]
 ) -> FactorSCM:
-    """Returns one `FactorSCM` of all pairs; variables of the first layer are roots."""
-    n, m = data.n_variables, sum(pair.n_factors for pair in pairs)
-    hidden = max(model.w2.shape[1] for model in models)
-    w1, b1, w2 = np.zeros((n, hidden, m)), np.zeros((n, hidden)), np.zeros((n, hidden))
-    b2, noise = data.x.mean(axis=0), data.x.std(axis=0)
-    for pair, model, own in _with_factors(pairs, models):
-        h = model.w2.shape[1]
-        w1[np.ix_(pair.effects, np.arange(h), own)] = model.w1
-        b1[pair.effects, :h], w2[pair.effects, :h] = model.b1, model.w2
-        b2[pair.effects], noise[pair.effects] = model.b2, model.noise_scale
+    """Returns one `FactorSCM` of all pairs; variables of the first layer are roots.
+
+    With a context, F_X is that of the average context, and F_X(z, w) is beside it.
+    """
+    noise, effect, average = data.x.std(axis=0), None, models
+    if data.context is not None:
+        mean = data.context.values.mean(axis=0)
+        average = [model.at(mean) for model in models]
+        effect = ContextEffect(
+            data.context.names,
+            _double(mean),
+            _double(np.zeros((data.n_variables, len(mean)))),
+            joint=_variable_mechanism(data, pairs, models, len(mean)),
+        )
+    for pair, model in zip(pairs, models, strict=True):
+        noise[pair.effects] = model.noise_scale
     F_Z = _factor_mechanism(data, pairs, models)
-    F_X = MLPMechanism(_double(w1), _double(b1), _double(w2), _double(b2))
+    F_X = _variable_mechanism(data, pairs, average, 0)
     graph = FactorGraph(_edges(F_Z).T, _edges(F_X), variable_names=data.variable_names)
-    return FactorSCM(graph, F_Z, F_X, _double(noise))
+    return FactorSCM(graph, F_Z, F_X, _double(noise), context=effect)
+
+
+def _variable_mechanism(
+    data: InterventionalData,
+    pairs: Sequence[LayerPair],
+    models: Sequence[PairModel],
+    n_covariates: int,
+) -> MLPMechanism:
+    """Returns F_X of all pairs, of the factors and then the covariates."""
+    n, m, c = data.n_variables, sum(pair.n_factors for pair in pairs), n_covariates
+    hidden = max(model.w2.shape[1] for model in models)
+    w1, b1, w2 = np.zeros((n, hidden, m + c)), np.zeros((n, hidden)), np.zeros((n, hidden))
+    b2 = data.x.mean(axis=0)
+    for pair, model, own in _with_factors(pairs, models):
+        h = np.arange(model.w2.shape[1])
+        w1[np.ix_(pair.effects, h, own)] = model.w1
+        if model.context is not None:
+            w1[np.ix_(pair.effects, h, np.arange(m, m + c))] = model.context
+        b1[np.ix_(pair.effects, h)], w2[np.ix_(pair.effects, h)] = model.b1, model.w2
+        b2[pair.effects] = model.b2
+    return MLPMechanism(_double(w1), _double(b1), _double(w2), _double(b2))
 
 
 def _factor_mechanism(

@@ -66,7 +66,8 @@ class PairTraining:
     """Encoder and decoder of one pair while they are trained, in single precision.
 
     The factors are z = (s, A x), with s the binary factor if there is one, and
-    F_X(z) = W2 tanh(W1 z + b1) + b2. `parameters` are A, W1, b1, W2 and b2.
+    F_X(z, w) = W2 tanh(W1 (z, w) + b1) + b2, with w the context if there is one. `parameters` are
+    A, W1, b1, W2 and b2.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class PairTraining:
     ) -> None:
         self.data, self.config, self.seed, self.binary = data, config, seed, binary
         self.readout = readout
-        self.x, self.y = _single(data.x), _single(data.y)
+        self.x, self.y, self.w = _single(data.x), _single(data.y), _single(data.w)
         s = np.zeros((len(data.x), 0)) if binary is None else binary(data.x)[:, None]
         self.s = _single(s)
         self.measured_mean, self.measured_scale = map(_single, data.measured)
@@ -89,7 +90,7 @@ class PairTraining:
             self.decisions = empty if readout is None else self._decisions(self.y)
         self.generator = torch.Generator().manual_seed(seed)
         start = _reduced_rank_regression(self.x, self._unexplained(), n_factors - s.shape[1])
-        self.parameters = [start, *self._decoder_start(n_factors)]
+        self.parameters = [start, *self._decoder_start(n_factors + self.w.shape[1])]
         for part in self.parameters:
             part.requires_grad_()
 
@@ -126,7 +127,7 @@ class PairTraining:
     @torch.no_grad()
     def errors(self) -> Float[np.ndarray, " effects"]:
         """Returns the root mean squared error of every effect."""
-        decoded = self._decoded(self._encoded(torch.arange(len(self.s))))
+        decoded = self._decoded(self._encoded(torch.arange(len(self.s))), self.w)
         return ((decoded - self.y) ** 2).mean(dim=0).sqrt().double().numpy()
 
     def weights(self) -> tuple[np.ndarray, ...]:
@@ -136,9 +137,9 @@ class PairTraining:
     def _encoded(self, rows: Tensor) -> Tensor:
         return torch.cat([self.s[rows], self.x[rows] @ self.parameters[0].T], dim=1)
 
-    def _decoded(self, z: Tensor) -> Tensor:
+    def _decoded(self, z: Tensor, w: Tensor) -> Tensor:
         _, W1, b1, W2, b2 = self.parameters
-        return torch.tanh(z @ W1.T + b1) @ W2.T + b2
+        return torch.tanh(torch.cat([z, w], dim=1) @ W1.T + b1) @ W2.T + b2
 
     def _loss(self, rows: Tensor) -> Tensor:
         """Returns the mean squared error, plus the cross-entropy of decisions with a readout.
@@ -147,7 +148,7 @@ class PairTraining:
         in the batch, y + F_X(z′) − F_X(z). Both must then decide as the network does on the sample
         that the factors come from. Any invertible map of the factors leaves this unchanged.
         """
-        y, decoded = self.y[rows], self._decoded(self._encoded(rows))
+        y, decoded = self.y[rows], self._decoded(self._encoded(rows), self.w[rows])
         error = ((decoded - y) ** 2).mean()
         if self.readout is None:
             return error
@@ -163,19 +164,19 @@ class PairTraining:
         return self.readout(y * self.measured_scale + self.measured_mean).reshape(len(y), -1)
 
     def _unexplained(self) -> Float[Tensor, "samples effects"]:
-        """Returns what a linear map of the binary factor leaves of the effects."""
-        if self.binary is None:
+        """Returns what a linear map of the binary factor and the context leaves of the effects."""
+        known = torch.cat([self.s - self.s.mean(dim=0), self.w], dim=1)
+        if not known.shape[1]:
             return self.y
-        s = self.s - self.s.mean(dim=0)
-        return self.y - s @ (s.T @ self.y) / (s**2).sum()
+        return self.y - known @ (torch.linalg.pinv(known) @ self.y)
 
-    def _decoder_start(self, n_factors: int) -> list[Tensor]:
+    def _decoder_start(self, n_inputs: int) -> list[Tensor]:
         hidden, n_effects = self.config.hidden, self.y.shape[1]
 
         def normal(*shape: int) -> Tensor:
             return torch.randn(*shape, generator=self.generator)
 
-        W1, b1 = normal(hidden, n_factors), normal(hidden)
+        W1, b1 = normal(hidden, n_inputs), normal(hidden)
         W2 = DECODER_START_SCALE * normal(n_effects, hidden) / hidden**0.5
         return [W1, b1, W2, torch.zeros(n_effects)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -82,7 +83,10 @@ def fit_rectified(
 
 
 def _fit_pair(data: PairData, n_factors: int, budget: Budget) -> PairFit:
-    slopes = active_slopes(data.x, data.y, data.is_active)
+    together = active_slopes(np.c_[data.x, data.w], data.y, data.is_active)
+    n_causes = data.x.shape[1]
+    slopes = together._replace(slope=together.slope[:, :n_causes])
+    on_context = np.where(slopes.is_read[:, None], together.slope[:, n_causes:], 0.0)
     # in units of the causes' own spread: a slope on a cause that hardly moves says little
     spread = np.where(data.x.std(axis=0) > 0, data.x.std(axis=0), 1.0)
     scaled = slopes.slope[slopes.is_read] * spread
@@ -95,8 +99,11 @@ def _fit_pair(data: PairData, n_factors: int, budget: Budget) -> PairFit:
     z = data.x @ weight.T
     mean, scale = z.mean(axis=0), np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
     R = _coefficients(slopes, directions / scale[:, None], spread)
-    decoder = _decoder(data, (z - mean) / scale, R)
-    model = PairModel(weight / scale[:, None], -mean / scale, *decoder)
+    decoder = _decoder(data, np.c_[(z - mean) / scale, data.w], np.c_[R, on_context])
+    w1, others = decoder[0], decoder[1:]
+    model = PairModel(weight / scale[:, None], -mean / scale, w1[:, :, :n_factors], *others)
+    if data.w.shape[1]:
+        model = replace(model, context=w1[:, :, n_factors:])
     explained = 1 - (model.noise_scale**2).sum() / max(data.y.var(axis=0).sum(), SMALLEST)
     singular = np.linalg.svd(scaled, compute_uv=False) ** 2 if len(scaled) else np.zeros(1)
     figures: HistoryRow = {
@@ -120,15 +127,15 @@ def _coefficients(
 
 def _decoder(
     data: PairData,
-    z: Float[np.ndarray, "samples factors"],
-    R: Float[np.ndarray, "effects factors"],
+    z: Float[np.ndarray, "samples inputs"],
+    R: Float[np.ndarray, "effects inputs"],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns w1, b1, w2, b2 and the noise of `PairModel`: a smooth hinge along every R_j · z.
 
-    By least squares on tanh at fixed knots.
+    By least squares on tanh at fixed knots. The inputs are factors and covariates side by side.
     """
-    (n_effects, n_factors), y = R.shape, data.y
-    w1, b1 = np.zeros((n_effects, N_KNOTS, n_factors)), np.zeros((n_effects, N_KNOTS))
+    (n_effects, n_inputs), y = R.shape, data.y
+    w1, b1 = np.zeros((n_effects, N_KNOTS, n_inputs)), np.zeros((n_effects, N_KNOTS))
     w2, b2, noise = np.zeros((n_effects, N_KNOTS)), y.mean(axis=0), y.std(axis=0)
     is_active = data.is_active
     for j in np.flatnonzero(R.any(axis=1)):

@@ -40,6 +40,9 @@ N_OTHER_STARTS = 2
 """How many other starts a stuck function gets. On the paper's noiseless settings c and d a third
 one never helped."""
 
+WELL_CONDITIONED = 1e-8
+"""Ratio of eigenvalues above which normal equations lose no more than eight of sixteen digits."""
+
 STUCK = (0.1, 20.0)
 """A fit is stuck if its error is between these multiples of s₀: below it is exact, above it is
 noise."""
@@ -187,8 +190,8 @@ class Fitter:
         *,
         wide: bool = False,
     ) -> Function:
-        rows = self._rows(regression)
-        u, w = x[np.ix_(rows, parents)], regression.roots(rows)
+        rows = self._rows(regression)[: 0 if self.family.is_affine else None]
+        u, w = x[:, parents][rows], regression.roots(rows)
         return self.family.start(parents, u, regression.target[rows], w, self.seed, wide=wide)
 
     def _rows(self, regression: Regression) -> Int[np.ndarray, " some"]:
@@ -197,17 +200,17 @@ class Fitter:
 
     def _fit(self, x: VariableSamples, regression: Regression, first: Function) -> Function:
         rows = self._rows(regression)
-        y, w, here = regression.target[rows], regression.roots(rows), x[rows]
+        y, w = regression.target[rows], regression.roots(rows)
         if not len(first.parents):
             mean = float(np.average(y, weights=w**2)) if len(y) else 0.0
             return first.affine(0.0, mean)
+        u, local = x[:, first.parents][rows], first.renamed(np.arange(len(first.parents)))
         if self.family.is_linear_in_weights:
-            design = first.jacobian(here) * w[:, None]
+            design = (local.jacobian(u) * w[:, None]).astype(np.float64, copy=False)
             if self.noise is not None and self.family.is_affine:
                 return first.with_weights(self._attenuation_undone(design, y * w, first.parents))
-            return first.with_weights(np.linalg.lstsq(design, y * w, rcond=None)[0])
-        u, y, w = (part.astype(np.float32) for part in (here[:, first.parents], y, w))
-        local = first.renamed(np.arange(len(first.parents)))
+            return first.with_weights(_least_squares(design, y * w))
+        u, y, w = (part.astype(np.float32) for part in (u, y, w))
         objective = _OneTarget(local, u, y, w, self)
         weights = levenberg_marquardt(
             objective, first.weights, n_steps=self.effort.n_steps, damping=FIRST_DAMPING
@@ -230,6 +233,17 @@ class Fitter:
         signal = without_noise(gram, self.noise[np.ix_(parents, parents)])
         slope = np.linalg.solve(signal, inputs.T @ target / mass)
         return np.append(slope, level - float(slope @ centre))
+
+
+def _least_squares(
+    design: Float[np.ndarray, "samples weights"], y: Float[np.ndarray, " samples"]
+) -> Float[np.ndarray, " weights"]:
+    """Weights by the normal equations; the smallest ones where columns are nearly collinear."""
+    gram = design.T @ design
+    values = np.linalg.eigvalsh(gram)
+    if values[0] > WELL_CONDITIONED * values[-1]:
+        return np.linalg.solve(gram, design.T @ y)
+    return np.asarray(np.linalg.lstsq(design, y, rcond=None)[0])
 
 
 @dataclass(frozen=True, eq=False)

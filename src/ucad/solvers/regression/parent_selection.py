@@ -100,17 +100,25 @@ def causal_odds(
         rows = np.flatnonzero(is_set[:, i] & (regression.weights > 0))
         if len(rows) < MIN_ROWS:
             continue
-        here, w = data.x[rows], regression.weights[rows] / regression.weights[rows].mean()
+        local, here = _own_columns(data.x, function, rows)
+        w = regression.weights[rows] / regression.weights[rows].mean()
         other = here.copy()
-        other[:, i] = np.roll(here[:, i], len(rows) // 2)
-        values = function.values(here)
-        moved, residual = function.values(other) - values, regression.target[rows] - values
+        other[:, at] = np.roll(here[:, at], len(rows) // 2)
+        values = local.values(here)
+        moved, residual = local.values(other) - values, regression.target[rows] - values
         residual = residual - np.average(residual, weights=w)
         square = float((w * moved**2).sum())
         noise = float((w * residual**2).mean())
         share = 1 - 2 * float((w * residual * moved).sum()) / max(square, 1e-12)
         odds[at] = (share - 0.5) * square / (4 * max(noise, 1e-12))
     return odds
+
+
+def _own_columns(
+    x: VariableSamples, function: Function, rows: Int[np.ndarray, " rows"]
+) -> tuple[Function, Float[np.ndarray, "rows inputs"]]:
+    """The function of its own columns alone, and those columns in some samples."""
+    return function.renamed(np.arange(len(function.parents))), x[:, function.parents][rows]
 
 
 def permutation_price(
@@ -123,14 +131,14 @@ def permutation_price(
     """
     rows = np.flatnonzero(regression.weights > 0)
     w = regression.weights[rows]
-    here = x[rows]
-    values = function.values(here)
+    local, here = _own_columns(x, function, rows)
+    values = local.values(here)
     error = np.average((regression.target[rows] - values) ** 2, weights=w)
     lost = np.zeros(len(function.parents))
-    for at, parent in enumerate(function.parents):
+    for at in range(len(lost)):
         other = here.copy()
-        other[:, parent] = np.roll(here[:, parent], len(rows) // 2 + 1)
-        lost[at] = np.average((function.values(other) - values) ** 2, weights=w) / 2
+        other[:, at] = np.roll(here[:, at], len(rows) // 2 + 1)
+        lost[at] = np.average((local.values(other) - values) ** 2, weights=w) / 2
     price: Float[np.ndarray, " inputs"] = len(rows) / 2 * np.log1p(lost / (error + floor))
     return price
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
+from jaxtyping import Bool, Float, Int
 
-from ucad.solvers.regression.moments import LocalMoments
+__all__ = ["COLLINEAR", "Problems", "Selection", "blurred", "select_features", "shrink"]
 
-__all__ = ["Problems", "ScoreBook", "Selection", "select_features"]
+MIN_PACKED = 8
+"""Columns below which packing costs more than it saves."""
 
 COLLINEAR = 1e-9
 """Share of a feature's variance below which the features before it explain all of it."""
-
-BATCH = 4096
-"""Regressions per batch: some 100 MiB of intermediate arrays at 50 features."""
 
 
 class Problems(NamedTuple):
@@ -75,12 +71,12 @@ def select_features(
     >>> select_features(one, penalty=3.0).selected
     array([[ True, False]])
     """
-    found = _blurred(problems, _shrink(problems, penalty, _grow(problems, penalty)), blur)
+    found = blurred(problems, shrink(problems, penalty, _grow(problems, penalty)), blur)
     if not backward:
         return found
     k = problems.allowed.shape[1]
     everything = np.where(problems.allowed, np.arange(k), -1)
-    other = _blurred(problems, _shrink(problems, penalty, everything), blur)
+    other = blurred(problems, shrink(problems, penalty, everything), blur)
     better = other.score > found.score
     return Selection(
         *(
@@ -90,118 +86,13 @@ def select_features(
     )
 
 
-def _blurred(problems: Problems, found: Selection, blur: float) -> Selection:
+def blurred(problems: Problems, found: Selection, blur: float) -> Selection:
+    """The same selection, scored as if its features were measured with noise."""
     if not blur:
         return found
     blurred = found.residual + blur * (found.coefficients**2).sum(axis=1)
     half = problems.n_samples[problems.which] / 2
     return found._replace(score=found.score - half * np.log(blurred / found.residual))
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreBook:
-    """The best score of a target given the candidates it may use, each looked up once.
-
-    A set of candidates is known by the sum of random 64-bit tokens, one per candidate and one per
-    target: two of a million sets have the same sum with a probability below 1e-7.
-
-    Attributes:
-        moments: the candidates of every target and their moments.
-        penalty: the price of a feature.
-        blur: the noise with which features are thought to be measured.
-        width: how many features in a row are allowed or not together: functions of one candidate.
-        backward: whether features are also selected by elimination from the full set.
-    """
-
-    moments: LocalMoments
-    penalty: float
-    blur: float = 0.0
-    width: int = 1
-    backward: bool = False
-    known: dict[int, float] = field(default_factory=dict)
-
-    @cached_property
-    def tokens(self) -> UInt64[np.ndarray, " both"]:
-        """Of every candidate, then of every target."""
-        n_targets, size = self.moments.gram.shape[:2]
-        both = (size - 1) // self.width + n_targets
-        return np.random.default_rng(0).integers(2**64, size=both, dtype=np.uint64)
-
-    def scores(
-        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems candidates"]
-    ) -> Float[np.ndarray, " problems"]:
-        """Returns the score of target `which[b]` given the candidates `allowed[b]`."""
-        keys = self.tokens[allowed.shape[1] + which] + allowed @ self.tokens[: allowed.shape[1]]
-        return self._look_up(keys, lambda rows: self.select(which[rows], allowed[rows]))
-
-    def scores_among(
-        self,
-        which: Int[np.ndarray, " problems"],
-        few: Int[np.ndarray, "problems few"],
-        allowed: Bool[np.ndarray, "problems few"],
-    ) -> Float[np.ndarray, " problems"]:
-        """The same where target `which[b]` may use those of the candidates `few[b]` allowed it."""
-        n_candidates = len(self.tokens) - len(self.moments.gram)
-        tokens = np.where(allowed, self.tokens[few], np.uint64(0))
-        keys = self.tokens[n_candidates + which] + tokens.sum(axis=1, dtype=np.uint64)
-
-        def select(rows: Int[np.ndarray, " some"]) -> Selection:
-            first = np.argsort(~allowed[rows], axis=1, kind="stable")
-            first = first[:, : int(allowed[rows].sum(axis=1).max(initial=0))]
-            some, may = (np.take_along_axis(part[rows], first, axis=1) for part in (few, allowed))
-            columns = some[:, :, None] * self.width + np.arange(self.width)
-            columns = columns.reshape(len(rows), -1)
-            return self._among(which[rows], columns, np.repeat(may, self.width, axis=1))
-
-        return self._look_up(keys, select)
-
-    def select(
-        self, which: Int[np.ndarray, " problems"], allowed: Bool[np.ndarray, "problems candidates"]
-    ) -> Selection:
-        """Returns what is chosen, besides the score."""
-        allowed = np.repeat(allowed, self.width, axis=1)
-        k = allowed.shape[1]
-        most = int(allowed.sum(axis=1).max(initial=0))
-        if 2 * most > k:
-            problems = Problems(self.moments.gram, self.moments.n_samples, which, allowed)
-            return self._chosen(problems)
-        narrow = np.argsort(~allowed, axis=1, kind="stable")[:, :most]
-        found = self._among(which, narrow, np.take_along_axis(allowed, narrow, axis=1))
-        wide = Selection(np.zeros(allowed.shape, dtype=bool), np.zeros(allowed.shape), *found[2:])
-        np.put_along_axis(wide.selected, narrow, found.selected, axis=1)
-        np.put_along_axis(wide.coefficients, narrow, found.coefficients, axis=1)
-        return wide
-
-    def _among(
-        self,
-        which: Int[np.ndarray, " problems"],
-        features: Int[np.ndarray, "problems few"],
-        allowed: Bool[np.ndarray, "problems few"],
-    ) -> Selection:
-        """The selection among a few features of each problem, with their moments taken out."""
-        last = np.full((len(which), 1), self.moments.gram.shape[1] - 1)
-        columns = np.concatenate([features, last], axis=1)
-        gram = self.moments.gram[which[:, None, None], columns[:, :, None], columns[:, None, :]]
-        own = np.arange(len(which))
-        problems = Problems(gram, self.moments.n_samples[which], own, allowed)
-        return self._chosen(problems)
-
-    def _chosen(self, problems: Problems) -> Selection:
-        return select_features(problems, self.penalty, backward=self.backward, blur=self.blur)
-
-    def _look_up(
-        self,
-        keys: UInt64[np.ndarray, " problems"],
-        select: Callable[[Int[np.ndarray, " some"]], Selection],
-    ) -> Float[np.ndarray, " problems"]:
-        distinct, first, back = np.unique(keys, return_index=True, return_inverse=True)
-        names = distinct.tolist()
-        new = np.array([at for at, key in enumerate(names) if key not in self.known], dtype=int)
-        for some in np.array_split(new, -(-len(new) // BATCH)) if len(new) else []:
-            scores = select(first[some]).score.tolist()
-            self.known.update(zip(distinct[some].tolist(), scores, strict=True))
-        found: Float[np.ndarray, " problems"] = np.array([self.known[key] for key in names])[back]
-        return found
 
 
 def _grow(problems: Problems, penalty: float) -> Int[np.ndarray, "problems p"]:
@@ -240,37 +131,95 @@ def _grow(problems: Problems, penalty: float) -> Int[np.ndarray, "problems p"]:
     return picked
 
 
-def _shrink(problems: Problems, penalty: float, picked: Int[np.ndarray, "problems p"]) -> Selection:
+def shrink(problems: Problems, penalty: float, picked: Int[np.ndarray, "problems p"]) -> Selection:
     """Backward elimination by downdating the inverse Gram matrix of what was picked."""
-    n_problems, k = problems.allowed.shape
-    size = picked.shape[1]
-    present, this = picked >= 0, np.arange(n_problems)
-    half = problems.n_samples[problems.which] / 2
-    index = np.where(present, picked, k)
-    which = problems.which
-    gram = problems.gram[which[:, None, None], index[:, :, None], index[:, None, :]]
-    pair = present[:, :, None] & present[:, None, :]
-    inverse = np.linalg.inv(np.where(pair, gram, np.eye(size)))
-    to_target = np.where(present, problems.gram[which[:, None], index, k], 0.0)
-    beta = np.einsum("bpq,bq->bp", inverse, to_target)
-    residual = problems.gram[which, k, k] - (beta * to_target).sum(axis=1)
-    for _ in range(size):
-        spare = np.diagonal(inverse, axis1=1, axis2=2)
-        price = half[:, None] * np.log1p(beta**2 / (spare * residual[:, None]))
-        price = np.where(present, price, np.inf)
-        worst = np.argmin(price, axis=1)
-        drop = price[this, worst] < penalty
-        if not drop.any():
-            break
-        at, out = this[drop], worst[drop]
-        column, pivot, lost = inverse[at, :, out], inverse[at, out, out], beta[at, out]
-        residual[at] += lost**2 / pivot
-        beta[at] -= column * (lost / pivot)[:, None]
-        inverse[at] -= column[:, :, None] * column[:, None, :] / pivot[:, None, None]
-        inverse[at, out, out] = 1.0
-        present[at, out] = False
-        beta[at, out] = 0.0
-    return _selection(problems, picked, present, beta, residual, penalty)
+    pack = _Pack.of(problems, picked)
+    present, beta = np.zeros(picked.shape, dtype=bool), np.zeros(picked.shape)
+    residual = pack.residual.copy()
+    while True:
+        dropped = pack.drop_worst(penalty)
+        n_left = int(pack.present.sum(axis=1).max(initial=0))
+        is_wide = 2 * n_left <= pack.present.shape[1] > MIN_PACKED
+        if len(dropped) and not (is_wide or 2 * len(dropped) <= len(pack.row)):
+            continue
+        present[pack.row] = False
+        present[pack.row[:, None], pack.place] = pack.present
+        beta[pack.row[:, None], pack.place] = pack.beta
+        residual[pack.row] = pack.residual
+        if not len(dropped):
+            return _selection(problems, picked, present, beta, residual, penalty)
+        pack = pack.packed(dropped, n_left)
+
+
+@dataclass(eq=False)
+class _Pack:
+    """Eliminations that go on, with no more columns than some of them still need.
+
+    Attributes:
+        row: which problem each is.
+        place: which of its picks each column is.
+        half: half of its samples.
+        present: which columns are left.
+        inverse: the inverse Gram matrix of those; 1 on the diagonal of others.
+        beta: their coefficients, 0 elsewhere.
+        residual: the variance left.
+    """
+
+    row: Int[np.ndarray, " b"]
+    place: Int[np.ndarray, "b p"]
+    half: Float[np.ndarray, " b"]
+    present: Bool[np.ndarray, "b p"]
+    inverse: Float[np.ndarray, "b p p"]
+    beta: Float[np.ndarray, "b p"]
+    residual: Float[np.ndarray, " b"]
+
+    @classmethod
+    def of(cls, problems: Problems, picked: Int[np.ndarray, "problems p"]) -> _Pack:
+        k, which, present = problems.allowed.shape[1], problems.which, picked >= 0
+        index = np.where(present, picked, k)
+        gram = problems.gram[which[:, None, None], index[:, :, None], index[:, None, :]]
+        pair = present[:, :, None] & present[:, None, :]
+        inverse = np.linalg.inv(np.where(pair, gram, np.eye(picked.shape[1])))
+        to_target = np.where(present, problems.gram[which[:, None], index, k], 0.0)
+        beta = np.einsum("bpq,bq->bp", inverse, to_target)
+        residual = problems.gram[which, k, k] - (beta * to_target).sum(axis=1)
+        row, half = np.arange(len(which)), problems.n_samples[which] / 2
+        place = np.tile(np.arange(picked.shape[1]), (len(which), 1))
+        return cls(row, place, half, present, inverse, beta, residual)
+
+    def drop_worst(self, penalty: float) -> Int[np.ndarray, " dropped"]:
+        """Takes the cheapest feature out of every problem in which it is not worth its price."""
+        if not self.present.shape[1]:
+            return np.zeros(0, dtype=np.int64)
+        spare = np.diagonal(self.inverse, axis1=1, axis2=2)
+        share = np.where(self.present, self.beta**2 / (spare * self.residual[:, None]), np.inf)
+        worst = np.argmin(share, axis=1)
+        lowest = np.take_along_axis(share, worst[:, None], axis=1)[:, 0]
+        at = np.flatnonzero(self.half * np.log1p(lowest) < penalty)
+        out = worst[at]
+        column, pivot = self.inverse[at, :, out], self.inverse[at, out, out]
+        lost = self.beta[at, out]
+        self.residual[at] += lost**2 / pivot
+        self.beta[at] -= column * (lost / pivot)[:, None]
+        self.inverse[at] -= column[:, :, None] * (column / pivot[:, None])[:, None, :]
+        self.inverse[at, out, out] = 1.0
+        self.present[at, out] = False
+        self.beta[at, out] = 0.0
+        return at
+
+    def packed(self, at: Int[np.ndarray, " some"], n_left: int) -> _Pack:
+        """Some of the problems, with the columns that are left."""
+        order = np.argsort(~self.present[at], axis=1, kind="stable")[:, :n_left]
+        rows = at[:, None]
+        return _Pack(
+            self.row[at],
+            self.place[rows, order],
+            self.half[at],
+            self.present[rows, order],
+            self.inverse[at[:, None, None], order[:, :, None], order[:, None, :]],
+            self.beta[rows, order],
+            self.residual[at],
+        )
 
 
 def _selection(

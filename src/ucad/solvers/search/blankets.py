@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from ucad._types import BooleanMatrix
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import local_moments, without_noise
-from ucad.solvers.regression.stepwise import ScoreBook
+from ucad.solvers.regression.stepwise import Problems, select_features
 
 __all__ = ["Peeling", "has_noise", "peel"]
 
@@ -51,21 +51,20 @@ def has_noise(problem: Problem) -> bool:
     Without noise a relation can be solved for any of its members, and more search does harm: then
     only a blurred score tells a cause from an effect.
     """
-    data = problem.data
-    covariance = np.cov(data.x.T) + 1e-9 * np.eye(data.n_variables)
+    covariance = problem.data.moments.covariance + 1e-9 * np.eye(problem.data.n_variables)
     left = 1 / np.diag(np.linalg.inv(covariance))
     return bool((left > problem.floor).all())
 
 
 def peel(problem: Problem) -> Peeling:
     """Takes leaves away, round by round, and computes the blankets they were in again."""
-    n, data = problem.data.n_variables, problem.data
+    n = problem.data.n_variables
     known = problem.admissible.ancestors
     alive = np.ones(n, dtype=bool)
     met, position = np.zeros((n, n), dtype=bool), np.zeros(n, dtype=np.int64)
     blanket = np.zeros((n, n), dtype=bool)
     stale, last = alive.copy(), n
-    covariance = np.cov(data.x.T) + RIDGE * np.eye(n)
+    covariance = problem.data.moments.covariance + RIDGE * np.eye(n)
     if problem.reading_noise is not None:
         covariance = without_noise(covariance, problem.reading_noise)
     while alive.any():
@@ -123,11 +122,10 @@ def _blankets(
         there[np.sort(order[column[order] > MIN_PRICE][:MAX_BLANKET])]
         for column, order in zip(price.T, np.argsort(-price, axis=0).T, strict=True)
     ]
-    moments = local_moments(
-        data.x, data.x[:, targets], data.is_left_out[:, targets], promising, problem.floor
-    )
-    book = ScoreBook(moments, problem.penalty, backward=True)
-    found = book.select(np.arange(len(targets)), moments.exists)
+    moments = local_moments(data.moments, targets, promising, problem.floor)
+    every = np.arange(len(targets))
+    problems = Problems(moments.gram, moments.n_samples, every, moments.exists)
+    found = select_features(problems, problem.penalty)
     members = np.zeros((data.n_variables, len(targets)), dtype=bool)
     rows, columns = np.nonzero(found.selected)
     members[moments.candidates[rows, columns], rows] = True

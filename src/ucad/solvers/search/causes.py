@@ -11,7 +11,10 @@ from jaxtyping import Bool, Float, Int
 from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.stepwise import ScoreBook
+from ucad.solvers.regression.moments import LocalMoments, local_moments
+from ucad.solvers.regression.score_book import ScoreBook
+from ucad.solvers.regression.stepwise import Problems, select_features
+from ucad.solvers.regression.weighted_moments import weighted_moments
 from ucad.solvers.search.blankets import has_noise, peel
 from ucad.solvers.search.evidence import Evidence, interventional_evidence
 from ucad.solvers.search.order import search_order
@@ -104,11 +107,24 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
     else:
         possible = _likely(data, possible, problem.floor)
     candidates = [np.flatnonzero(column) for column in possible.T]
-    moments = problem.moments(data.x, candidates, problem.reading_noise)
+    moments = _weighted(problem, candidates)
+    if moments is None:
+        everyone = np.arange(data.n_variables)
+        moments = local_moments(
+            data.moments, everyone, candidates, problem.floor, noise=problem.reading_noise
+        )
     blur = 0.0 if noisy else problem.floor
     book = ScoreBook(moments, problem.penalty, blur=blur, backward=noisy)
     position = search_order(book, problem.admissible.ancestors, problem, start)
     return possible & (position[:, None] < position[None, :]), position
+
+
+def _weighted(problem: Problem, candidates: list[Int[np.ndarray, " ..."]]) -> LocalMoments | None:
+    """The moments of a response whose samples have weights; None where there is none."""
+    if problem.weights is None:
+        return None
+    x, y = problem.data.x, problem.targets
+    return weighted_moments(x, y, problem.weights, candidates, problem.floor)
 
 
 def parent_sets(
@@ -119,9 +135,8 @@ def parent_sets(
     What is predicted is the variable itself, or what `targets` has in its place.
     """
     data, family = problem.data, problem.reading_family
-    features = family.features(data.x)
-    width = features.shape[2]
-    flat = features.reshape(data.n_samples, -1)
+    shared = problem.moments_of(family)
+    width = shared.features.shape[1] // data.n_variables
     sets: list[Int[np.ndarray, " ..."]] = []
     gains = []
     for some in np.array_split(
@@ -129,10 +144,19 @@ def parent_sets(
     ):
         problem.budget.check()
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
-        moments = problem.moments(flat, columns, problem.reading_noise, targets[:, some], some)
-        book = ScoreBook(moments, problem.penalty, backward=backward)
-        found = book.select(np.arange(len(some)), moments.exists)
-        alone = np.log(moments.gram[:, -1, -1]) * moments.n_samples / 2
+        y = None if targets is data.x and family.is_affine else targets[:, some]
+        if problem.weights is not None:
+            moments = weighted_moments(
+                shared.features, targets[:, some], problem.weights[:, some], columns, problem.floor
+            )
+        else:
+            moments = local_moments(
+                shared, some, columns, problem.floor, y=y, noise=problem.reading_noise
+            )
+        every = np.arange(len(some))
+        problems = Problems(moments.gram, moments.n_samples, every, moments.exists)
+        found = select_features(problems, problem.penalty, backward=backward)
+        alone = np.log(moments.own) * moments.n_samples / 2
         gains.append(found.score + alone)
         sets.extend(
             np.unique(moments.candidates[j][chosen] // width)
@@ -152,7 +176,7 @@ def _likely(data: InterventionalData, possible: BooleanMatrix, floor: float) -> 
     """At most so many possible causes per variable: those of the largest (partial) correlation."""
     if data.n_variables - 1 <= MAX_CANDIDATES:
         return possible
-    covariance = np.cov(data.x.T) + floor * np.eye(data.n_variables)
+    covariance = data.moments.covariance + floor * np.eye(data.n_variables)
     promise = np.zeros(possible.shape)
     for matrix in (covariance, np.linalg.inv(covariance)):
         scale = np.sqrt(np.diag(matrix))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -14,20 +13,24 @@ from jaxtyping import Bool, Float, Int
 from ucad.scm.families import Function
 from ucad.solvers.budget import Budget
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.stepwise import ScoreBook, Selection
+from ucad.solvers.regression.moments import FeatureMoments
+from ucad.solvers.regression.stepwise import Selection
+from ucad.solvers.regression.trees import GrowShrinkTrees, TargetMoments
+from ucad.solvers.regression.weighted_moments import weighted_moments
+from ucad.solvers.search.insert_candidates import Insertions, insertions_into
 
 __all__ = ["Choice", "Order", "build_choice", "choose_factors", "edges_of", "escape", "promising"]
 
 Order: TypeAlias = tuple[int, ...]
-
-BATCH = 512
-"""Ordered choices scored at a time: 512 × 300 variables are 150,000 look-ups."""
 
 ALIKE = 0.95
 """Correlation above which two candidates stand for the same factor."""
 
 N_ALIKE = 3
 """Candidates that stand for the same factor and are all kept: one may be mixed with another."""
+
+EQUAL = 1e-6
+"""Nats up to which two scores count as equal: sums of many terms differ by their order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,7 @@ class Choice:
     Attributes:
         functions: the candidates, each of unit variance.
         values: their values, one column each.
-        book: the scores of variables given functions of the candidates' values.
+        trees: the regressions of variables on functions of the candidates' values.
         parents: the variables each candidate looks at.
         barred: variables that cannot be children of a candidate, whatever the order.
         rank: the latest layer (or place in a binding order) among a candidate's parents, or None.
@@ -51,7 +54,7 @@ class Choice:
 
     functions: tuple[Function, ...]
     values: Float[np.ndarray, "samples candidates"]
-    book: ScoreBook
+    trees: GrowShrinkTrees
     parents: Bool[np.ndarray, "variables candidates"]
     barred: Bool[np.ndarray, "variables candidates"]
     rank: Int[np.ndarray, " candidates"] | None
@@ -60,70 +63,42 @@ class Choice:
     @property
     def n_functions(self) -> int:
         """How many functions of a candidate a variable may use."""
-        return self.book.width
+        return self.trees.width
 
     @cached_property
     def explainable(self) -> Int[np.ndarray, " some"]:
         """The variables that some candidate helps to predict."""
-        found = self.book.select(np.arange(len(self.barred)), ~self.barred)
-        return np.flatnonzero(np.any(found.selected, axis=1))
+        worth = self.trees.first_choices().reshape(*self.barred.shape, -1).any(axis=2)
+        return np.flatnonzero((worth & ~self.barred).any(axis=1))
+
+    @cached_property
+    def alike(self) -> Bool[np.ndarray, "candidates candidates"]:
+        """Which candidates stand for the same factor."""
+        return np.abs(np.atleast_2d(np.corrcoef(self.values.T))) > ALIKE
 
     def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
         """Which chosen factors may have which variables as children."""
-        may = np.zeros(self.parents.shape, dtype=bool)
-        may[:, order] = self._may(np.array([order], dtype=np.int64))[0]
+        may, m = np.zeros(self.parents.shape, dtype=bool), len(order)
+        feeds = self.parents[:, order]
+        first = np.where(feeds, np.arange(m), m).min(axis=1, initial=m)
+        may[:, order] = (np.arange(m) < first[:, None]) & ~self.barred[:, order]
         return may
-
-    def _may(
-        self, orders: Int[np.ndarray, "orders factors"]
-    ) -> Bool[np.ndarray, "orders variables factors"]:
-        """The same for many orders; O(orders · n · m)."""
-        m = orders.shape[1]
-        feeds, barred = (part.T[orders].transpose(0, 2, 1) for part in (self.parents, self.barred))
-        first = np.where(feeds, np.arange(m), m).min(axis=2, initial=m)
-        may: Bool[np.ndarray, "orders variables factors"] = np.arange(m) < first[:, :, None]
-        return may & ~barred
 
     def score(self, order: Order) -> float:
         """The score of one ordered choice, up to a constant."""
-        return float(self.scores([order])[0])
-
-    def scores(self, orders: Sequence[Order]) -> Float[np.ndarray, " orders"]:
-        """The scores of many ordered choices of as many factors, all in one batch."""
-        some, chosen = self.explainable, np.array(orders, dtype=np.int64)
-        which, few = np.tile(some, len(chosen)), np.repeat(chosen, len(some), axis=0)
-        may = self._may(chosen)[:, some].reshape(few.shape)
-        each = self.book.scores_among(which, few, may).reshape(len(chosen), -1)
-        edges = self.parents.sum(axis=0)[chosen].sum(axis=1)
-        total: Float[np.ndarray, " orders"] = each.sum(axis=1) - self.book.penalty * edges
-        return total
+        some = self.explainable
+        each = self.trees.scores(some, self.allowed(order)[some])
+        return float(each.sum() - self.trees.penalty * self.parents[:, order].sum())
 
     def children(self, order: Order) -> Selection:
         """The regressions of all variables on the chosen factors."""
         may = self.allowed(order)
-        return self.book.select(np.arange(len(may)), may)
+        return self.trees.select(np.arange(len(may)), may)
 
-    def insertions(self, order: Order, candidate: int) -> list[Order]:
-        """The orders that arise when a candidate is added."""
-        if self.rank is None:
-            places = list(range(len(order) + 1))
-        else:
-            ranks = self.rank[list(order)]
-            places = [int(np.searchsorted(ranks, self.rank[candidate], side="right"))]
-        return [(*order[:at], candidate, *order[at:]) for at in places]
-
-    def best(self, orders: Iterable[Order]) -> tuple[float, Order]:
-        """The best of some orders, with its score; the first if several are."""
-        best = -np.inf
-        chosen: Order = ()
-        left = iter(orders)
-        while batch := list(itertools.islice(left, BATCH)):
-            self.budget.check()
-            scores = self.scores(batch)
-            at = int(np.argmax(scores))
-            if scores[at] > best:
-                best, chosen = float(scores[at]), batch[at]
-        return best, chosen
+    def insertions(self, rests: Sequence[Order], pool: frozenset[int]) -> Insertions:
+        """The scores of all ways to add one candidate of the pool to each of some orders."""
+        self.budget.check()
+        return insertions_into(self, np.array(rests, dtype=np.int64).reshape(len(rests), -1), pool)
 
 
 def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
@@ -136,9 +111,15 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     values = np.stack([f.values(data.x) for f in functions], axis=1)
     features = problem.variable_family.features(values)
     flat = features.reshape(data.n_samples, -1)
-    everything = [np.arange(flat.shape[1])] * data.n_variables
     noise = problem.noise_of(functions)
-    moments = problem.moments(flat, everything, noise)
+    moments: TargetMoments
+    if problem.weights is None:
+        moments = FeatureMoments(flat, data.x, data.moments.left_out, problem.floor, noise)
+    else:
+        everything = [np.arange(flat.shape[1])] * data.n_variables
+        moments = weighted_moments(
+            flat, problem.targets, problem.weights, everything, problem.floor
+        )
     parents = _parents(functions, data.n_variables)
     rank = None
     if known.position is not None:
@@ -146,7 +127,7 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     return Choice(
         functions=tuple(functions),
         values=values,
-        book=ScoreBook(moments, problem.penalty, width=features.shape[2]),
+        trees=GrowShrinkTrees(moments, problem.penalty, width=features.shape[2]),
         parents=parents,
         barred=~known.children_for(parents),
         rank=rank,
@@ -197,14 +178,13 @@ def escape(choice: Choice, order: Order) -> Order:
     Replacing one factor at a time cannot leave a choice in which one wrong factor forbids
     another right one.
     """
-    score = choice.score(order)
-    alike = np.abs(np.atleast_2d(np.corrcoef(choice.values.T))) > ALIKE
-    best, chosen = score, order
+    best, chosen = choice.score(order), order
     for current in order:
-        allowed = frozenset(np.flatnonzero(~alike[current]).tolist()) | (set(order) - {current})
+        alike = choice.alike[current]
+        allowed = frozenset(np.flatnonzero(~alike).tolist()) | (set(order) - {current})
         rest = tuple(c for c in order if c != current)
         better, changed = _climb(choice, len(order), rest, allowed)
-        if better > best + 1e-6:
+        if better > best + EQUAL:
             best, chosen = better, changed
     return chosen
 
@@ -220,21 +200,14 @@ def edges_of(choice: Choice, order: Order) -> frozenset[bytes]:
 def _climb(
     choice: Choice, n_factors: int, order: Order, allowed: frozenset[int]
 ) -> tuple[float, Order]:
+    """Adds candidates one by one; then moves or replaces one factor at a time while it helps."""
     while len(order) < min(n_factors, len(allowed)):
-        free = sorted(allowed - set(order))
-        _, order = choice.best(o for c in free for o in choice.insertions(order, c))
+        _, order = choice.insertions([order], allowed).best(EQUAL)
     score = choice.score(order)
-    while True:
-        better, changed = choice.best([order, *_neighbours(choice, order, allowed)])
-        if better <= score + 1e-6:
-            return score, order
+    while order:
+        rests = [order[:slot] + order[slot + 1 :] for slot in range(len(order))]
+        better, changed = choice.insertions(rests, allowed).best(EQUAL)
+        if better <= score + EQUAL:
+            break
         score, order = better, changed
-
-
-def _neighbours(choice: Choice, order: Order, allowed: frozenset[int]) -> Iterable[Order]:
-    """One factor moved, or replaced by a candidate that is not used."""
-    unused = sorted(allowed - set(order))
-    for slot, current in enumerate(order):
-        rest = order[:slot] + order[slot + 1 :]
-        for c in (current, *unused):
-            yield from choice.insertions(rest, c)
+    return score, order

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
-from ucad.graph import transitive_closure
 from ucad.scm.families import Family
+from ucad.solvers.regression.moments import masked_covariance
 from ucad.solvers.search.regime_tests import RegimeTests
 
 __all__ = ["Evidence", "interventional_evidence"]
@@ -24,6 +24,9 @@ WEAK = 3.0
 
 N_ROUNDS = 3
 """How often the tests are repeated on what known ancestors leave unexplained."""
+
+RIDGE = 1e-3
+"""Added to variances of 1 in the regressions on known ancestors, which may be collinear."""
 
 N_PRODUCTS = 4
 """Known ancestors whose products with a residual are tested as well."""
@@ -58,20 +61,23 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
 
     After the first round the tests are repeated on x_j minus its additive regression on known
     ancestors that do not depend on v: such a residual has nothing to do with v, too, unless v
-    causes j. The maximum over rounds is kept. O(N^c n) in all, for N^c pairs of a sample and a
+    causes j. The maximum over rounds is kept. O(N^c n) per round, for N^c pairs of a sample and a
     target.
     """
     tests = RegimeTests(data, family)
     enough = BEYOND_NULL + 2 * float(np.log(data.n_variables))
     nats = np.zeros((data.n_variables, data.n_variables))
-    rest, free = tests.at_rest(data.x), ~data.is_left_out
-    for v in tests.targets:
-        nats[v] = tests.nats(int(v), data.x, free, rest)
+    for j in range(data.n_variables):
+        nats[:, j] = tests.nats(data.x[:, j], ~data.is_left_out[:, j])
     np.fill_diagonal(nats, 0.0)
-    ancestors = _acyclic_closure(nats, enough)
+    ancestors, done = _acyclic_closure(nats, enough), np.zeros_like(nats, dtype=bool)
     for _ in range(N_ROUNDS - 1):
-        nats = np.maximum(nats, _on_residuals(tests, ancestors))
-        ancestors = _acyclic_closure(nats, enough)
+        # A residual of the ancestors it was taken of before shows nothing new.
+        changed = np.flatnonzero((ancestors != done).any(axis=0) & ancestors.any(axis=0))
+        for j in changed.tolist():
+            certain = ancestors[:, j] & (nats[:, j] > enough)
+            nats[:, j] = np.maximum(nats[:, j], _on_residuals(tests, ancestors, j, certain))
+        done, ancestors = ancestors, _acyclic_closure(nats, enough)
     return Evidence(
         nats=nats,
         ancestors=ancestors,
@@ -82,43 +88,45 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
 
 
 def _on_residuals(
-    tests: RegimeTests, ancestors: BooleanMatrix
-) -> Float[np.ndarray, "variables variables"]:
-    """The tests on residuals; variables v that leave j the same known ancestors share one."""
-    data = tests.data
-    features = tests.family.features(data.x)
-    nats = np.zeros(ancestors.shape)
-    others = ~ancestors & ~np.eye(len(ancestors), dtype=bool)
-    for j in np.flatnonzero(ancestors.any(axis=0)):
-        usable = (ancestors[:, j] & others)[tests.targets]
-        keys, group = np.unique(usable, axis=0, return_inverse=True)
-        free = ~data.is_left_out[:, j]
-        for number, known in enumerate(keys):
-            if not known.any():
-                continue
-            design = features[:, known].reshape(data.n_samples, -1)
-            left = data.x[:, [j]] - _predicted(design, data.x[:, j], free)[:, None]
+    tests: RegimeTests, ancestors: BooleanMatrix, j: int, certain: Bool[np.ndarray, " variables"]
+) -> Float[np.ndarray, " variables"]:
+    """The tests of all variables on residuals of x_j; those that are certain need none.
+
+    Variables v that leave j the same known ancestors share a residual.
+    """
+    data, free = tests.data, ~tests.data.is_left_out[:, j]
+    known, nats = np.flatnonzero(ancestors[:, j]), np.zeros(len(ancestors))
+    asked = tests.targets[~certain[tests.targets] & (tests.targets != j)]
+    usable = ~ancestors[np.ix_(asked, known)] & (asked[:, None] != known)
+    keys, group = np.unique(usable, axis=0, return_inverse=True)
+    for number, key in enumerate(keys):
+        if key.any():
+            left = _residual(tests, j, known[key], free)
             if not tests.family.is_affine:
-                left = _with_products(left, data.x[:, known])
-            rest, is_free = tests.at_rest(left), np.broadcast_to(free[:, None], left.shape)
-            for v in tests.targets[group.reshape(-1) == number]:
-                if v != j:
-                    each = tests.nats(int(v), left, is_free, rest)
-                    nats[v, j] = each.max() - np.log(left.shape[1])
+                left = _with_products(left, data.x[:, known[key]])
+            each = np.stack([tests.nats(column, free) for column in left.T])
+            some = asked[group.reshape(-1) == number]
+            nats[some] = each[:, some].max(axis=0) - np.log(left.shape[1])
     return nats
 
 
-def _predicted(
-    design: Float[np.ndarray, "samples features"],
-    target: Float[np.ndarray, " samples"],
-    rows: Bool[np.ndarray, " samples"],
-) -> Float[np.ndarray, " samples"]:
-    centred = design - design[rows].mean(axis=0)
-    gram = centred[rows].T @ centred[rows]
-    gram[np.diag_indices_from(gram)] += 1e-3 * rows.sum()
-    beta = np.linalg.solve(gram, centred[rows].T @ target[rows])
-    predicted: Float[np.ndarray, " samples"] = centred @ beta
-    return predicted
+def _residual(
+    tests: RegimeTests, j: int, known: Int[np.ndarray, " known"], free: Bool[np.ndarray, " samples"]
+) -> Float[np.ndarray, "samples one"]:
+    """x_j less its additive regression on some variables where it is free, up to a constant."""
+    x = tests.data.x
+    if tests.family.is_affine:
+        both = masked_covariance(tests.data.moments, j, known)
+        slope = np.linalg.solve(both[:-1, :-1] + RIDGE * np.eye(len(known)), both[:-1, -1])
+        line: Float[np.ndarray, "samples one"] = x[:, [j]] - x[:, known] @ slope[:, None]
+        return line
+    design = tests.family.features(x[:, known]).reshape(len(x), -1)
+    centred = design - design[free].mean(axis=0)
+    gram = centred[free].T @ centred[free]
+    gram[np.diag_indices_from(gram)] += RIDGE * free.sum()
+    beta = np.linalg.solve(gram, centred[free].T @ x[free, j])
+    residual: Float[np.ndarray, "samples one"] = x[:, [j]] - (centred @ beta)[:, None]
+    return residual
 
 
 def _with_products(
@@ -137,16 +145,11 @@ def _with_products(
 
 def _acyclic_closure(evidence: Float[np.ndarray, "n n"], threshold: float) -> BooleanMatrix:
     """The closure of T > threshold, the weaker direction left out where two contradict."""
-    order = np.argsort(-evidence, axis=None, kind="stable")
-    strong = order[evidence.reshape(-1)[order] > threshold]
+    causes, effects = np.nonzero(evidence > threshold)
+    order = np.argsort(-evidence[causes, effects], kind="stable")
     closed = np.zeros(evidence.shape, dtype=bool)
-    for pair in strong:
-        v, j = divmod(int(pair), evidence.shape[1])
-        if closed[j, v] or closed[v, j]:
-            continue
-        before = closed[:, v].copy()
-        before[v] = True
-        after = closed[j].copy()
-        after[j] = True
-        closed |= before[:, None] & after[None, :]
-    return transitive_closure(closed)
+    for v, j in zip(causes[order].tolist(), effects[order].tolist(), strict=True):
+        if not (closed[j, v] or closed[v, j]):
+            before, after = np.flatnonzero(closed[:, v]), np.flatnonzero(closed[j])
+            closed[np.ix_(np.append(before, v), np.append(after, j))] = True
+    return closed

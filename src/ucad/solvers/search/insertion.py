@@ -117,7 +117,7 @@ def _explained(
         cross = design.T @ (left * problem.weights)
         grams = np.einsum("sj,sa,sb->jab", problem.weights, design, design, optimize=True) + ridge
         explained = (cross.T * np.linalg.solve(grams, cross.T[:, :, None])[:, :, 0]).sum(axis=1)
-    counts = np.maximum((~problem.data.is_left_out).sum(axis=0), 1)
+    counts = np.maximum(problem.data.moments.left_out.n_free, 1)
     share = explained / (counts * (errors + problem.floor))
     nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
     return nats - problem.penalty - features.shape[1] / 2

@@ -32,6 +32,7 @@ __all__ = [
     "target_from_children",
     "unexplained",
     "variable_fitter",
+    "with_variable",
 ]
 
 
@@ -137,9 +138,9 @@ def fit_variables(
     if model is not None:
         variables = list(model.variables)
     errors = np.zeros(data.n_variables) if model is None else model.errors.copy()
+    fitter = variable_fitter(problem, factors, effort)
     for j in range(data.n_variables) if only is None else sorted(only):
         parents = np.flatnonzero(R[j])
-        fitter = variable_fitter(problem, factors, effort)
         variables[j], errors[j] = fit_variable(problem, z, parents, j, fitter, variables[j])
     return scored(problem, Model(tuple(factors), tuple(variables), z, errors, 0.0))
 
@@ -163,6 +164,9 @@ def fit_variable(
     The noise that F_X passes on from the readings of the parents, bᵀ N b, is no error of it.
     """
     regression = problem.regression(j)
+    if not len(parents) and fitter.family.is_affine and problem.response is None:
+        mean, variance = problem.data.moments.free_mean_and_variance[:, j].tolist()
+        return EMPTY.affine(0.0, mean), max(variance, 0.0)
     fitted = fitter.fit(z, parents, regression, start)
     error = regression.error(fitted, z)
     if fitter.noise is None:
@@ -281,18 +285,35 @@ def _better_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Mo
     variables, errors = list(model.variables), model.errors.copy()
     for j, function in zip(children, others, strict=True):
         variables[j] = function
-        left = x[:, j] - function.values(changed.state)
-        errors[j] = np.mean(left[~problem.data.is_left_out[:, j]] ** 2)
+        errors[j] = Regression(x[:, j], problem.free(int(j))).error(function, changed.state)
     return scored(problem, replace(changed, variables=tuple(variables), errors=errors))
 
 
 def scored(problem: Problem, model: Model) -> Model:
     """The same model with the score of its errors and edges."""
-    counts = (~problem.data.is_left_out).sum(axis=0)
+    counts = problem.data.moments.left_out.n_free
     fit = -(counts / 2 * np.log(model.errors + problem.floor)).sum()
     functions = (*model.factors, *model.variables)
-    price = sum(problem.penalty * len(f.parents) + len(f.weights) / 2 for f in functions)
+    price = sum(_price(problem, f) for f in functions)
     return replace(model, score=float(fit - price))
+
+
+def with_variable(
+    problem: Problem, model: Model, j: int, function: Function, error: float
+) -> Model:
+    """The same model with another function and error of variable j, and its score."""
+    variables, errors = list(model.variables), model.errors.copy()
+    variables[j], errors[j] = function, error
+    odds = np.log((error + problem.floor) / (model.errors[j] + problem.floor))
+    gain = -float(problem.data.moments.left_out.n_free[j] / 2 * odds)
+    price = _price(problem, function) - _price(problem, model.variables[j])
+    score = model.score + gain - price
+    return replace(model, variables=tuple(variables), errors=errors, score=score)
+
+
+def _price(problem: Problem, function: Function) -> float:
+    """What a function's edges cost, and what its weights gain by fitting noise."""
+    return problem.penalty * len(function.parents) + len(function.weights) / 2
 
 
 def _incidence(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -11,7 +12,7 @@ from ucad._types import BooleanMatrix
 from ucad.solvers.budget import Budget
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import LocalMoments
-from ucad.solvers.regression.stepwise import ScoreBook
+from ucad.solvers.regression.score_book import ScoreBook
 
 __all__ = ["OrderSearch", "search_order"]
 
@@ -81,25 +82,65 @@ class OrderSearch:
     def _own(
         self, v: int, rank: Int[np.ndarray, " variables"], slots: Int[np.ndarray, " slots"]
     ) -> Float[np.ndarray, " slots"]:
-        candidates = self.moments.candidates[v]
-        allowed = (rank[candidates][None, :] < slots[:, None]) & self.moments.exists[v]
-        distinct, group = np.unique(allowed, axis=0, return_inverse=True)
-        return self.book.scores(np.full(len(distinct), v), distinct)[group.reshape(-1)]
+        """Its own score changes only where v passes one of its candidates."""
+        ranks = np.where(self.moments.exists[v], rank[self.moments.candidates[v]], len(rank))
+        n_before, group = np.unique(np.searchsorted(np.sort(ranks), slots), return_inverse=True)
+        allowed = np.argsort(np.argsort(ranks, kind="stable"))[None, :] < n_before[:, None]
+        scores = self.book.scores(np.full(len(n_before), v), allowed & self.moments.exists[v])
+        return scores[group.reshape(-1)]
 
     def _others(
         self, v: int, rank: Int[np.ndarray, " variables"], slots: Int[np.ndarray, " slots"]
     ) -> Float[np.ndarray, " slots"]:
-        is_v = (self.moments.candidates == v) & self.moments.exists
-        which = np.flatnonzero(is_v.any(axis=1))
+        which, place = self.users[v]
         if not len(which):
             return np.zeros(len(slots))
         before = rank[self.moments.candidates[which]] < rank[which][:, None]
         before &= self.moments.exists[which]
-        without = self.book.scores(which, before & ~is_v[which])
-        gain = self.book.scores(which, before | is_v[which]) - without
-        after_v = rank[which][None, :] >= slots[:, None]
-        gains: Float[np.ndarray, " slots"] = (after_v * gain).sum(axis=1)
+        before[np.arange(len(which)), place] = False
+        without = self.book.scores(which, before)
+        before[np.arange(len(which)), place] = True
+        gain = self.book.scores(which, before) - without
+        order = np.argsort(rank[which], kind="stable")
+        after = np.append(np.cumsum(gain[order][::-1])[::-1], 0.0)
+        gains: Float[np.ndarray, " slots"] = after[np.searchsorted(rank[which][order], slots)]
         return gains
+
+    @property
+    def everyone(self) -> Bool[np.ndarray, " variables"]:
+        """All variables."""
+        return np.ones(len(self.moments.gram), dtype=bool)
+
+    def unsettled(
+        self,
+        before: Int[np.ndarray, " variables"],
+        after: Int[np.ndarray, " variables"],
+        moved: Int[np.ndarray, " some"],
+    ) -> Bool[np.ndarray, " variables"]:
+        """The variables whose best place may differ between two orders.
+
+        Those are the ones that moved, their candidates and users; and where a candidate changed
+        sides, its user with all candidates. If others than `moved` changed places, it is everyone.
+        """
+        stayed = np.setdiff1d(np.arange(len(before)), moved)
+        if (np.argsort(before[stayed]) != np.argsort(after[stayed])).any():
+            return self.everyone
+        changed = (self.allowed(before) != self.allowed(after)).any(axis=1)
+        changed[moved] = True
+        found = changed.copy()
+        found[self.moments.candidates[changed][self.moments.exists[changed]]] = True
+        for v in moved.tolist():
+            found[self.users[v][0]] = True
+        return found
+
+    @cached_property
+    def users(self) -> list[tuple[Int[np.ndarray, " some"], Int[np.ndarray, " some"]]]:
+        """For every variable those that have it as a candidate, and at which place."""
+        target, place = np.nonzero(self.moments.exists)
+        candidate = self.moments.candidates[target, place]
+        order = np.argsort(candidate, kind="stable")
+        ends = np.cumsum(np.bincount(candidate, minlength=len(self.moments.gram)))[:-1]
+        return list(zip(np.split(target[order], ends), np.split(place[order], ends), strict=True))
 
 
 def search_order(
@@ -118,13 +159,14 @@ def search_order(
     search = OrderSearch(book, ancestors, problem.budget)
     movable = _related(search)
     first = _initial(search) if start is None else _respecting(start, ancestors)
-    best = _climb(search, first, movable, rng)
+    best = _climb(search, first, movable, rng, search.everyone.copy())
     best_score = search.total(best)
     for _ in range(N_RESTARTS if len(movable) > 1 else 0):
         thrown = best.astype(np.float64)
         few = rng.choice(movable, min(N_RELOCATED, len(movable)), replace=False)
         thrown[few] = rng.uniform(0, len(best), len(few))
-        trial = _climb(search, _respecting(np.argsort(np.argsort(thrown)), ancestors), movable, rng)
+        trial = _respecting(np.argsort(np.argsort(thrown)), ancestors)
+        trial = _climb(search, trial, movable, rng, search.unsettled(best, trial, few))
         score = search.total(trial)
         if score > best_score + 1e-6:
             best, best_score = trial, score
@@ -136,13 +178,20 @@ def _climb(
     position: Int[np.ndarray, " variables"],
     movable: Int[np.ndarray, " movable"],
     rng: np.random.Generator,
+    open_: Bool[np.ndarray, " variables"],
 ) -> Int[np.ndarray, " variables"]:
-    """Sweeps until every movable variable stays where it is."""
+    """Sweeps until every movable variable stays where it is; at first only `open_` ones are."""
     settled = 0
     while settled < len(movable):
         for v in rng.permutation(movable):
-            search.budget.check()
-            gain, position = search.best_move(int(v), position)
+            gain = 0.0
+            if open_[v]:
+                search.budget.check()
+                gain, moved = search.best_move(int(v), position)
+                open_[v] = False
+                if gain > 0:
+                    open_ |= search.unsettled(position, moved, np.array([v]))
+                    position = moved
             settled = 0 if gain > 0 else settled + 1
             if settled >= len(movable):
                 break
@@ -173,7 +222,7 @@ def _respecting(
 def _related(search: OrderSearch) -> Int[np.ndarray, " movable"]:
     """The variables that predict, or are predicted by, some other."""
     moments = search.moments
-    selected = search.book.select(np.arange(len(moments.gram)), moments.exists).selected
+    selected = search.book.selected()
     related = np.any(selected, axis=1)
     related[moments.candidates[selected]] = True
     return np.flatnonzero(related)

@@ -11,7 +11,7 @@ from jaxtyping import Int
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
 from ucad.solvers.regression.parent_selection import permutation_price
-from ucad.solvers.search.model import Model, fit_variable, refit, scored, variable_fitter
+from ucad.solvers.search.model import Model, fit_variable, refit, variable_fitter, with_variable
 
 __all__ = ["prune"]
 
@@ -81,10 +81,9 @@ def _made_by(
     problem: Problem, model: Model, j: int, factors: Int[np.ndarray, " some"], effort: Effort
 ) -> Model:
     """The model with variable j as a function of these factors."""
-    variables, errors = list(model.variables), model.errors.copy()
     fitter = variable_fitter(problem, model.factors, effort)
-    variables[j], errors[j] = fit_variable(problem, model.state, factors, j, fitter)
-    return scored(problem, replace(model, variables=tuple(variables), errors=errors))
+    function, error = fit_variable(problem, model.state, factors, j, fitter)
+    return with_variable(problem, model, j, function, error)
 
 
 def _allowed(problem: Problem, model: Model) -> bool:

@@ -1,9 +1,9 @@
-"""What the regimes of one variable show: a contrast with samples at rest, and a slope.
+"""What the regimes of all variables show of one: a contrast with samples at rest, and a slope.
 
 The *contrast* compares x_j in the samples in which v alone is acted on with reference samples in
 which nothing is: it works for every kind of intervention. The *slope* regresses x_j on x_v where v
 is set to varying values: it has more power, and is valid only if v no longer listens to its own
-causes there. Both are log-likelihood ratios in nats.
+causes there. Both are log-likelihood ratios in nats, and are computed for all v in one go.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from jaxtyping import Bool, Float, Int
 from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
+from ucad.data.moments import RowsByVariable, product
 from ucad.scm.families import Family
+from ucad.solvers.search.regime_groups import Groups, Slopes
 
-__all__ = ["POWER", "Regime", "RegimeTests", "Sums", "slope_nats"]
+__all__ = ["POWER", "RegimeTests"]
 
 MIN_ALONE = 10
 """Samples in which a variable alone is acted on, for a contrast: a mean of ten is known to a third
@@ -47,31 +49,13 @@ MOVED = 0.5
 """Standard deviations by which a regime must move the mean of its target for the contrast alone to
 decide: then a line through the reference has the power of a slope, and is not confounded."""
 
-PRICE_PER_FUNCTION = 2.0
-"""Nats for every further function of x_v that a slope may use."""
 
+class Rest(NamedTuple):
+    """Count, sum and sum of squares of one column over the reference samples of every group."""
 
-class Sums(NamedTuple):
-    """Count, sums and sums of squares of some columns."""
-
-    n: int
-    total: Float[np.ndarray, " columns"]
-    square: Float[np.ndarray, " columns"]
-
-
-class Regime(NamedTuple):
-    """What was done to one variable, and which samples show it.
-
-    `rows` act on it, `alone` on nothing else; `reference` samples are what `alone` are compared
-    with, if there are enough of both (`has_contrast`).
-    """
-
-    rows: Int[np.ndarray, " rows"]
-    alone: Int[np.ndarray, " some"]
-    reference: Int[np.ndarray, " others"]
-    has_contrast: bool
-    is_constant: bool
-    is_moved: bool
+    n: Float[np.ndarray, " groups"]
+    total: Float[np.ndarray, " groups"]
+    square: Float[np.ndarray, " groups"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +71,91 @@ class RegimeTests:
     family: Family
 
     @cached_property
+    def acted_on(self) -> RowsByVariable:
+        """The samples in which each variable is acted on."""
+        return RowsByVariable.of(self.data.is_intervened)
+
+    @cached_property
     def targets(self) -> Int[np.ndarray, " targets"]:
         """The variables that some regime acts on."""
-        return np.flatnonzero(self.data.is_intervened.any(axis=0))
+        return np.flatnonzero(self.acted_on.n_free < self.data.n_samples)
 
     @cached_property
     def n_acted_on(self) -> Int[np.ndarray, " samples"]:
         """How many variables are acted on in every sample."""
-        return self.data.is_intervened.sum(axis=1)
+        return np.bincount(self.acted_on.rows, minlength=self.data.n_samples)
+
+    @cached_property
+    def untouched(self) -> Int[np.ndarray, " rows"]:
+        """The samples in which nothing is acted on, nor anything that was not measured."""
+        data = self.data
+        hidden = [r for r in range(data.n_regimes) if data.kind_of(r) is RegimeKind.UNMEASURED]
+        return np.flatnonzero((self.n_acted_on == 0) & ~np.isin(data.regime, hidden))
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether enough samples are untouched; else what is not acted on by v is its reference."""
+        return len(self.untouched) >= MIN_REFERENCE
+
+    @cached_property
+    def contrasted(self) -> Int[np.ndarray, " groups"]:
+        """The variables with enough samples in which they alone are acted on."""
+        found = [
+            int(v)
+            for v in self.targets
+            if len(self._alone(v)) >= MIN_ALONE and (self.has_rest or self.acted_on.n_free[v] > 0)
+        ]
+        return np.array(found, dtype=np.int64)
+
+    def _alone(self, v: int | np.integer) -> Int[np.ndarray, " some"]:
+        rows = self.acted_on[v]
+        return rows[self.n_acted_on[rows] == 1]
+
+    @cached_property
+    def alone(self) -> Groups:
+        """The samples in which a variable alone is acted on, one group per contrasted variable."""
+        return Groups.of([self._alone(v) for v in self.contrasted])
+
+    @cached_property
+    def touched(self) -> Groups:
+        """All samples in which it is acted on, one group per contrasted variable."""
+        return Groups.of([self.acted_on[v] for v in self.contrasted])
+
+    @cached_property
+    def at_rest(self) -> tuple[Float[np.ndarray, " groups"], Float[np.ndarray, " groups"]]:
+        """The mean and the standard deviation of each contrasted variable in its reference."""
+        x, pairs = self.data.x, []
+        for v in self.contrasted:
+            column = x[:, v].astype(np.float64)
+            here = column[self.untouched] if self.has_rest else np.delete(column, self.acted_on[v])
+            pairs.append((here.mean(), here.std()))
+        mean, spread = np.array(pairs).reshape(-1, 2).T
+        return mean, spread
+
+    @cached_property
+    def _own(self) -> Float[np.ndarray, " entries"]:
+        """x_v in the samples in which v alone is acted on."""
+        return self.data.x[self.alone.rows, self.contrasted[self.alone.number]].astype(np.float64)
+
+    @cached_property
+    def _own_mean(self) -> Float[np.ndarray, " groups"]:
+        return self.alone.sums(self._own) / self.alone.size
+
+    @cached_property
+    def is_moved(self) -> Bool[np.ndarray, " variables"]:
+        """Whether the regime of a variable, alone, moves its mean."""
+        moved = np.zeros(self.data.n_variables, dtype=bool)
+        mean, spread = self.at_rest
+        moved[self.contrasted] = np.abs(self._own_mean - mean) > MOVED * spread
+        return moved
+
+    @cached_property
+    def is_constant(self) -> Bool[np.ndarray, " variables"]:
+        """Whether a variable is set to one value wherever it is acted on."""
+        constant = np.zeros(self.data.n_variables, dtype=bool)
+        for v in self.targets:
+            constant[v] = self.data.x[self.acted_on[v], v].astype(np.float64).var() < CONSTANT
+        return constant
 
     @cached_property
     def still_listens(self) -> Bool[np.ndarray, " variables"]:
@@ -107,17 +168,15 @@ class RegimeTests:
         """
         listens: Bool[np.ndarray, " variables"] = np.array(self.data.may_listen.any(axis=0))
         enough = PREFERRED + np.log(self.data.n_variables)
-        rest = self.at_rest(self.data.x)
-        for v, regime in self.regimes.items():
-            told = listens[v] or self.is_told_clamp[v]
-            if told or not regime.has_contrast or regime.is_constant:
-                continue
-            x_v, here = self.data.x[regime.alone, v], self.data.x[regime.alone]
-            around = rest if regime.reference is self.untouched else self._rest(regime, self.data.x)
-            through_reference = _line(x_v - self.data.x[regime.reference, v].mean(), here, around)
-            against = _line(x_v - x_v.mean(), here, around) - through_reference
-            against[v] = 0.0
-            listens[v] = bool((against > enough).any())
+        v = self.contrasted
+        asked = ~(listens[v] | self.is_told_clamp[v] | self.is_constant[v])
+        if not asked.any():
+            return listens
+        against = np.zeros(len(v), dtype=bool)
+        for j in range(self.data.n_variables):
+            through, around = self._lines(self.data.x[:, j].astype(np.float64), self._change)
+            against |= (around - through > enough) & (v != j)
+        listens[v[asked & against]] = True
         return listens
 
     @cached_property
@@ -128,85 +187,110 @@ class RegimeTests:
         other = data.targets & ~np.array(clamps, dtype=bool)[:, None]
         return np.asarray(data.targets.any(axis=0) & ~other.any(axis=0))
 
-    def at_rest(self, effect: Float[np.ndarray, "samples columns"]) -> Sums:
-        """Count, sums and sums of squares of some columns where nothing is acted on."""
-        return _sums(effect[self.untouched])
-
-    def _rest(self, regime: Regime, effect: Float[np.ndarray, "samples columns"]) -> Sums:
-        return _sums(effect[regime.reference])
+    @cached_property
+    def _change(self) -> Float[np.ndarray, " entries"]:
+        """How far x_v is from its reference mean."""
+        return self._own - self.at_rest[0][self.alone.number]
 
     @cached_property
-    def untouched(self) -> Int[np.ndarray, " rows"]:
-        """The samples in which nothing is acted on, nor anything that was not measured."""
-        data = self.data
-        hidden = [r for r in range(data.n_regimes) if data.kind_of(r) is RegimeKind.UNMEASURED]
-        return np.flatnonzero((self.n_acted_on == 0) & ~np.isin(data.regime, hidden))
-
-    @cached_property
-    def regimes(self) -> dict[int, Regime]:
-        """What was done to every variable that was acted on."""
-        return {int(v): self._regime(int(v)) for v in self.targets}
-
-    def _regime(self, v: int) -> Regime:
-        acted_on = self.data.is_intervened[:, v]
-        alone = np.flatnonzero(acted_on & (self.n_acted_on == 1))
-        reference = self.untouched
-        if len(reference) < MIN_REFERENCE:
-            reference = np.flatnonzero(~acted_on)
-        x_v, at_rest = self.data.x[:, v], self.data.x[reference, v]
-        has_contrast = len(alone) >= MIN_ALONE and len(reference) > 0
-        moved = has_contrast and abs(x_v[alone].mean() - at_rest.mean()) > MOVED * at_rest.std()
-        return Regime(
-            rows=np.flatnonzero(acted_on),
-            alone=alone,
-            reference=reference,
-            has_contrast=has_contrast,
-            is_constant=bool(x_v[acted_on].var() < CONSTANT),
-            is_moved=bool(moved),
+    def change(self) -> Float[np.ndarray, " entries"]:
+        """The same; on average, where it still listens."""
+        average = (self._own_mean - self.at_rest[0])[self.alone.number]
+        return np.where(
+            self.still_listens[self.contrasted][self.alone.number], average, self._change
         )
 
+    @cached_property
+    def slopes(self) -> tuple[Int[np.ndarray, " groups"], Slopes]:
+        """The variables set to varying values from outside, and regressions on them there."""
+        says_all = self.family.is_affine & self.is_moved
+        skipped = self.is_constant | self.still_listens | says_all
+        some = self.targets[~skipped[self.targets]]
+        groups = Groups.of([self.acted_on[v] for v in some])
+        cause = self.data.x[groups.rows, some[groups.number]].astype(np.float64)
+        return some, Slopes(groups, cause, self.family)
+
     def nats(
-        self,
-        v: int,
-        effect: Float[np.ndarray, "samples columns"],
-        free: Bool[np.ndarray, "samples columns"],
-        rest: Sums,
-    ) -> Float[np.ndarray, " columns"]:
-        """The evidence that v changes some columns: the larger of contrast and slope."""
-        regime = self.regimes[v]
-        found = np.zeros(effect.shape[1])
-        if regime.has_contrast:
-            found = self._contrast(v, regime, effect, rest)
-            found[~free[regime.alone].all(axis=0)] = 0.0
-        says_all = self.family.is_affine and regime.is_moved
-        if regime.is_constant or self.still_listens[v] or says_all:
-            return found
-        rows = regime.rows
-        slope = slope_nats(self.data.x[rows, v], effect[rows], free[rows], self.family)
-        return np.maximum(found, slope)
+        self, effect: Float[np.ndarray, " samples"], free: Bool[np.ndarray, " samples"]
+    ) -> Float[np.ndarray, " variables"]:
+        """The evidence that each variable changes one column: the larger of contrast and slope."""
+        found = np.zeros(self.data.n_variables)
+        effect = effect.astype(np.float64, copy=False)
+        if len(self.contrasted):
+            contrast = self._line_nats(effect) if self.family.is_affine else self._ranked(effect)
+            barred = self.alone.sums((~free[self.alone.rows]).astype(np.float64)) > 0
+            found[self.contrasted] = np.where(barred, 0.0, contrast)
+        some, slopes = self.slopes
+        if len(some):
+            found[some] = np.maximum(found[some], slopes.nats(effect, free))
+        return found
 
-    def _contrast(
-        self,
-        v: int,
-        regime: Regime,
-        effect: Float[np.ndarray, "samples columns"],
-        rest: Sums,
-    ) -> Float[np.ndarray, " columns"]:
-        here = effect[regime.alone]
-        if not self.family.is_affine:
-            both = np.concatenate([here, effect[regime.reference]])
-            return _mean_and_spread(_ranks(both, np.ones(both.shape, dtype=bool)), len(here))
-        around = rest if regime.reference is self.untouched else self._rest(regime, effect)
-        nats = _line(self._change(v, regime), here, around)
-        if regime.is_moved and not regime.is_constant:
-            x_v = self.data.x[regime.alone, v]
-            nats[_line(x_v - x_v.mean(), here, around) > nats] = 0.0
-        return nats
+    def _line_nats(self, effect: Float[np.ndarray, " samples"]) -> Float[np.ndarray, " groups"]:
+        v = self.contrasted
+        through, around = self._lines(effect, self.change)
+        unsure = self.is_moved[v] & ~self.is_constant[v]
+        return np.where(unsure & (around > through), 0.0, through)
 
-    def _change(self, v: int, regime: Regime) -> Float[np.ndarray, " rows"]:
-        """How far x_v is from its reference mean; on average, where it still listens."""
-        change = self.data.x[regime.alone, v] - self.data.x[regime.reference, v].mean()
-        return np.full_like(change, change.mean()) if self.still_listens[v] else change
+    def _rest(self, effect: Float[np.ndarray, " samples"]) -> Rest:
+        ones = np.ones(len(self.contrasted))
+        if self.has_rest:
+            here = effect[self.untouched]
+            return Rest(len(here) * ones, here.sum() * ones, float(here @ here) * ones)
+        here = effect[self.touched.rows]
+        return Rest(
+            len(effect) - self.touched.size.astype(np.float64),
+            effect.sum() - self.touched.sums(here),
+            float(effect @ effect) - self.touched.sums(here**2),
+        )
+
+    def _lines(
+        self, effect: Float[np.ndarray, " samples"], change: Float[np.ndarray, " entries"]
+    ) -> tuple[Float[np.ndarray, " groups"], Float[np.ndarray, " groups"]]:
+        """Nats of a regression of x_j on f = 1[v acted on] · (x_v − x̄_v), with the reference.
+
+        A constant clamp makes it a test of means, a varying one a slope through the reference
+        mean; the second result is that of a line through the regime's own mean.
+        """
+        alone, rest = self.alone, self._rest(effect)
+        here = effect[alone.rows]
+        n = alone.size + rest.n
+        mean = (alone.sums(here) + rest.total) / n
+        yy = alone.sums(here**2) + rest.square - n * mean**2
+        nats = []
+        for f in (change, self._own - self._own_mean[alone.number]):
+            middle = alone.sums(f) / n
+            ff = alone.sums(f**2) - n * middle**2
+            fy = alone.sums(f * here) - n * middle * mean
+            share = np.clip(fy**2 / np.maximum(ff * yy, 1e-300), 0.0, 1 - 1e-12)
+            nats.append(-n / 2 * np.log1p(-share))
+        return nats[0], nats[1]
+
+    def _ranked(self, effect: Float[np.ndarray, " samples"]) -> Float[np.ndarray, " groups"]:
+        """Nats by which two normal laws of the ranks, alone and at rest, beat a common one.
+
+        Two parameters more: at a price of one nat beyond that of a mean alone.
+        """
+        alone, here = self.alone, effect[self.alone.rows]
+        if self.has_rest:
+            below = np.searchsorted(np.sort(effect[self.untouched]), here).astype(np.float64)
+            n_rest = np.full(len(alone.size), float(len(self.untouched)))
+        else:
+            own = self.touched.ranks(effect[self.touched.rows])
+            own = own[self.n_acted_on[self.touched.rows] == 1]
+            below = np.searchsorted(np.sort(effect), here) - own
+            n_rest = len(effect) - self.touched.size.astype(np.float64)
+        ranks = below + alone.ranks(here)
+        n = alone.size + n_rest
+        first, first_square = alone.sums(ranks), alone.sums(ranks**2)
+        other, other_square = n * (n - 1) / 2 - first, (n - 1) * n * (2 * n - 1) / 6 - first_square
+        nats = n / 2 * np.log((n**2 - 1) / 12) - 1.0
+        for size, total, square in (
+            (alone.size, first, first_square),
+            (n_rest, other, other_square),
+        ):
+            variance = square / size - (total / size) ** 2
+            nats -= size / 2 * np.log(np.maximum(variance, 1e-12))
+        return np.maximum(nats, 0.0)
 
     def is_tested(self) -> BooleanMatrix:
         """Which pairs had the power to show an effect worth an edge.
@@ -218,94 +302,48 @@ class RegimeTests:
         """
         data, n = self.data, self.data.n_variables
         tested = np.zeros((n, n), dtype=bool)
-        free = (~data.is_left_out).astype(np.float32)
-        for v, regime in self.regimes.items():
-            if regime.has_contrast:
-                expected, association = self._expected(v, regime)
+        square = self.alone.sums(self.change**2)
+        place = {int(v): at for at, v in enumerate(self.contrasted)}
+        for v in self.targets.tolist():
+            rows, hidden = self.acted_on[v], np.zeros(n, dtype=bool)
+            if v in place:
+                expected, association = self._expected(v, float(square[place[v]]))
                 tested[v] = expected >= POWER
-            if not (regime.is_constant or self.still_listens[v]):
-                enough = (data.is_intervened[:, v] @ free) >= MIN_ROWS
-                if regime.has_contrast:
-                    enough &= ~((expected < POWER) & (association > POWER))
-                tested[v] |= enough
+                hidden = (expected < POWER) & (association > POWER)
+            if len(rows) >= MIN_ROWS and not (self.is_constant[v] or self.still_listens[v]):
+                enough = len(rows) - data.is_left_out[rows].sum(axis=0) >= MIN_ROWS
+                tested[v] |= enough & ~hidden
         return tested
 
     def _expected(
-        self, v: int, regime: Regime
+        self, v: int, square: float
     ) -> tuple[Float[np.ndarray, " variables"], Float[np.ndarray, " variables"]]:
         """Nats that the regime of v should show, and those of the reference itself."""
-        at_rest = self.data.x[regime.reference]
-        at_rest = at_rest - at_rest.mean(axis=0)
-        own = max(float((at_rest[:, v] ** 2).sum()), 1e-12)
-        slope = at_rest.T @ at_rest[:, v] / own
-        per_square = slope**2 / (2 * np.maximum(at_rest.var(axis=0), 1e-12))
-        change = self._change(v, regime)
-        return float(change @ change) * per_square, own * per_square
+        cross, variance, n_rest = self._reference(v)
+        own = max(float(cross[v]), 1e-12)
+        per_square = (cross / own) ** 2 / (2 * np.maximum(variance, 1e-12))
+        return square * per_square, own * per_square * (n_rest > 0)
 
+    def _reference(
+        self, v: int
+    ) -> tuple[Float[np.ndarray, " variables"], Float[np.ndarray, " variables"], int]:
+        """Sums of x_j x_v, centred, and variances of x_j over the reference of v."""
+        if self.has_rest:
+            cross, variance = self._untouched_moments
+            return cross[:, np.searchsorted(self.contrasted, v)], variance, len(self.untouched)
+        moments, here = self.data.moments, self.data.x[self.acted_on[v]].astype(np.float64)
+        n_rest = self.data.n_samples - len(here)
+        mean = (moments.sums - here.sum(axis=0)) / n_rest
+        cross = moments.total[v] - here[:, v] @ here - n_rest * mean[v] * mean
+        square = np.diagonal(moments.total) - np.einsum("sj,sj->j", here, here)
+        return cross, square / n_rest - mean**2, n_rest
 
-def _sums(columns: Float[np.ndarray, "rows columns"]) -> Sums:
-    return Sums(len(columns), columns.sum(axis=0), (columns**2).sum(axis=0))
-
-
-def _line(
-    change: Float[np.ndarray, " rows"], here: Float[np.ndarray, "rows columns"], rest: Sums
-) -> Float[np.ndarray, " columns"]:
-    """Nats of a regression of x_j on f = 1[v acted on] · (x_v − x̄_v), with the reference samples.
-
-    A constant clamp makes it a test of means, a varying one a slope through the reference mean.
-    """
-    n = len(here) + rest.n
-    mean, middle = (here.sum(axis=0) + rest.total) / n, change.sum() / n
-    yy = (here**2).sum(axis=0) + rest.square - n * mean**2
-    ff = change @ change - n * middle**2
-    fy = change @ here - n * middle * mean
-    share = fy**2 / np.maximum(ff * yy, 1e-300)
-    nats: Float[np.ndarray, " columns"] = -n / 2 * np.log1p(-np.clip(share, 0.0, 1 - 1e-12))
-    return nats
-
-
-def _mean_and_spread(
-    effect: Float[np.ndarray, "both columns"], n_first: int
-) -> Float[np.ndarray, " columns"]:
-    """Nats by which two normal laws, of the first rows and of the others, beat a common one.
-
-    Two parameters more: at a price of one nat beyond that of a mean alone.
-    """
-    parts = (effect, effect[:n_first], effect[n_first:])
-    each = [len(part) / 2 * np.log(np.maximum(part.var(axis=0), 1e-12)) for part in parts]
-    nats: Float[np.ndarray, " columns"] = np.maximum(each[0] - each[1] - each[2] - 1.0, 0.0)
-    return nats
-
-
-def slope_nats(
-    cause: Float[np.ndarray, " rows"],
-    effect: Float[np.ndarray, "rows columns"],
-    free: Bool[np.ndarray, "rows columns"],
-    family: Family,
-) -> Float[np.ndarray, " columns"]:
-    """Nats by which functions of one variable predict others, each over its free samples."""
-    nats = np.zeros(effect.shape[1])
-    count = np.maximum(free.sum(axis=0), 1)
-    y = effect if family.is_affine else _ranks(effect, free)
-    y = np.where(free, y - np.where(free, y, 0.0).sum(axis=0) / count, 0.0)
-    total = np.maximum((y**2).sum(axis=0), 1e-12)
-    features = family.features(cause[:, None])[:, 0]
-    for width in sorted({1, features.shape[1]}):
-        design = np.concatenate([features[:, :width], np.ones((len(cause), 1))], axis=1)
-        pairs = (design[:, :, None] * design[:, None, :]).reshape(-1, (width + 1) ** 2)
-        gram = (free.astype(np.float64).T @ pairs).reshape(-1, width + 1, width + 1)
-        gram += 1e-6 * count[:, None, None] * np.eye(width + 1)
-        to = (design.T @ y).T[:, :, None]
-        explained = (to * (np.linalg.inv(gram) @ to)).sum(axis=(1, 2))
-        share = np.clip(explained / total, 0.0, 1 - 1e-12)
-        price = PRICE_PER_FUNCTION * (width - 1)
-        nats = np.maximum(nats, -count / 2 * np.log1p(-share) - price)
-    return nats
-
-
-def _ranks(
-    values: Float[np.ndarray, "rows columns"], free: Bool[np.ndarray, "rows columns"]
-) -> Float[np.ndarray, "rows columns"]:
-    """Ranks among the free samples: products have heavy tails that pass for dependence."""
-    order = np.argsort(np.where(free, values, np.inf), axis=0, kind="stable")
-    return np.argsort(order, axis=0, kind="stable").astype(np.float64)
+    @cached_property
+    def _untouched_moments(
+        self,
+    ) -> tuple[Float[np.ndarray, "variables groups"], Float[np.ndarray, " variables"]]:
+        at_rest = self.data.x[self.untouched]
+        mean = at_rest.mean(axis=0, dtype=np.float64)
+        at_rest = at_rest - mean.astype(at_rest.dtype)
+        variance = np.einsum("sj,sj->j", at_rest, at_rest, dtype=np.float64) / len(at_rest)
+        return product(at_rest, at_rest[:, self.contrasted]), variance

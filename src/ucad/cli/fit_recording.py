@@ -1,0 +1,142 @@
+"""`ucad fit recording/ --model …`: factors of a network, with the network at hand."""
+
+from __future__ import annotations
+
+import json as json_module
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ucad.cli.network_files import (
+    load_model,
+    load_reader,
+    noted_inputs,
+    read_inputs,
+    told_if_the_model_fails,
+)
+from ucad.errors import InvalidInputError, UcadError
+
+if TYPE_CHECKING:
+    from ucad.cli.fit_options import NetworkOptions
+    from ucad.cli.settings import FitSettings
+    from ucad.networks import NetworkFit
+
+__all__ = ["asks_network", "fit_recording", "is_recording"]
+
+DONE, UNFINISHED = 0, 1
+"""Exit codes of a fit."""
+
+KEPT_SAMPLES = 1000
+"""Samples that a run folder keeps for its report."""
+
+
+_logger = logging.getLogger(__name__)
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a folder was written by `ucad record`."""
+    return path.is_dir() and (path / "recording.json").exists()
+
+
+def asks_network(settings: FitSettings, asked: NetworkOptions) -> bool:
+    """Whether the fit is to run the network itself."""
+    by_network = settings.solver in ("auto", "behaviour")
+    return (
+        asked.model is not None
+        or (by_network and settings.network is not None)
+        or (settings.solver == "behaviour")
+    )
+
+
+def fit_recording(
+    path: Path,
+    settings: FitSettings,
+    output: Path,
+    asked: NetworkOptions,
+    *,
+    quiet: bool,
+    json: bool,
+    force: bool,
+) -> int:
+    """Fits a recorded network, writes the run folder with its report, and tells."""
+    from ucad.cli.progress import shown_progress
+    from ucad.networks import NetworkSettings, decide_by, fit_network, load_recording
+
+    reference = asked.model or settings.network
+    if reference is None:
+        raise InvalidInputError(
+            "A recorded network is fitted with the network itself: add --model script.py:name (and "
+            "--inputs FILE), as for ucad record, or name another solver and --factors."
+        )
+    where = asked.inputs or noted_inputs(path)
+    number = settings.factors if isinstance(settings.factors, int) else None
+    options = NetworkSettings(
+        solver=settings.solver,
+        n_factors=number,
+        decide=decide_by(asked.decide),
+        read_output=load_reader(asked.read_output),
+        seed=settings.seed,
+    )
+    recording = load_recording(path)
+    network, inputs = load_model(reference), read_inputs(where)
+    with shown_progress(quiet=quiet or json) as progress, told_if_the_model_fails():
+        found = fit_network(network, inputs, recording, options, progress)
+    settings_kept = {"solver": found.solver, "decide": asked.decide, "replaces": found.replaces}
+    about = {"path": path.name, "model": reference, "inputs": str(where)}
+    _save(found, output, settings_kept, about, force=force)
+    _tell(found, output, _report(output), json=json)
+    return DONE if found.status.converged else UNFINISHED
+
+
+def _save(
+    found: NetworkFit,
+    output: Path,
+    settings: dict[str, object],
+    about: dict[str, str],
+    *,
+    force: bool,
+) -> None:
+    import numpy as np
+
+    from ucad.runs import Run, save_run
+
+    rows = np.arange(min(KEPT_SAMPLES, found.data.n_samples))
+    run = Run(
+        scm=found.scm,
+        status=found.status,
+        sample=found.data.select(rows),
+        settings=settings,
+        history=found.history,
+        data=about,
+        seconds=found.seconds,
+    )
+    save_run(run, output, force=force)
+
+
+def _report(output: Path) -> Path | None:
+    from ucad.cli.inspect import write_run_report
+
+    try:
+        return write_run_report(output)
+    except (OSError, UcadError) as error:
+        _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
+        return None
+
+
+def _tell(found: NetworkFit, output: Path, page: Path | None, *, json: bool) -> None:
+    graph = found.scm.graph
+    if json:
+        result = {
+            "run": str(output),
+            "report": None if page is None else str(page),
+            "solver": found.solver,
+            "status": found.status.to_json(),
+            "seconds": round(found.seconds, 3),
+            "factors": list(graph.factor_names),
+            "gaps": [gap.to_json() for gap in found.gaps],
+            "diagnosis": json_module.loads(found.diagnosis.to_json()),
+        }
+        print(json_module.dumps(result))
+        return
+    print(f"{found.diagnosis}\n\n{found}\n")
+    print(f"Run folder: {output}\nReport:     {page}")

@@ -1,0 +1,246 @@
+"""Blocks of input features that a network sums up: bound sets, and which of them are concepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from ucad.networks.behaviour.equivalence import (
+    N_CONTEXTS,
+    N_SETTINGS,
+    Classes,
+    block_signatures,
+    find_classes,
+)
+from ucad.networks.features import Feature, hybrid
+from ucad.networks.subject import Subject
+
+__all__ = ["Block", "Blocks", "find_blocks", "relevant_features"]
+
+MAX_EXHAUSTIVE = 6
+"""Relevant features up to which all blocks are tried: 56 blocks of 30,000 passes each."""
+
+MAX_GREEDY = 40
+"""Relevant features up to which blocks are grown one by one. Growing from every feature costs about
+n³ / 6 blocks, most of which are known already; beyond, only pairs of neighbours are tried."""
+
+MIN_RELEVANT = 0.01
+"""Share of decisions that exchanging a feature must change for it to be relevant."""
+
+MIN_OF_LARGEST = 0.15
+"""The same as a part of the share of the most relevant feature: a network that is right 97 times in
+100 lets idle features through at a tenth of that."""
+
+N_PAIRS = 1000
+"""Pairs of inputs in which every feature is exchanged: a share of 0.01 is then 10 pairs."""
+
+Members = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Features that act on decisions through one variable with few values.
+
+    Attributes:
+        features: its members.
+        classes: what the network makes of them.
+        contexts: the numbers of the inputs in which that was seen.
+    """
+
+    features: tuple[Feature, ...]
+    classes: Classes
+    contexts: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The members' names."""
+        return " ".join(feature.name for feature in self.features)
+
+    @property
+    def n_classes(self) -> int:
+        """How many values the variable has."""
+        return self.classes.n_classes
+
+    def labels(self, subject: Subject, rows: np.ndarray) -> np.ndarray:
+        """The class of every given input."""
+        contexts = np.array(self.contexts)
+        return self.classes.labels(block_signatures(subject, self.features, rows, contexts))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What was found about blocks of features.
+
+    Attributes:
+        relevant: features that change decisions.
+        strong: bound sets that overlap no other except by inclusion, the smallest first.
+        overlapping: bound sets that overlap others: no one of them is *the* concept.
+        singles: every relevant feature by itself.
+        exhaustive: whether all blocks were tried.
+        failures: what a greedy search tried in vain, one phrase each.
+    """
+
+    relevant: tuple[Feature, ...]
+    strong: tuple[Block, ...]
+    overlapping: tuple[Block, ...]
+    singles: tuple[Block, ...]
+    exhaustive: bool
+    failures: tuple[str, ...] = ()
+
+    @cached_property
+    def finest(self) -> tuple[Block, ...]:
+        """The smallest strong blocks, and by themselves the features that are in none.
+
+        Empty if no block is strong.
+        """
+        if not self.strong:
+            return ()
+        smallest = [
+            one
+            for one in self.strong
+            if not any(set(other.features) < set(one.features) for other in self.strong)
+        ]
+        taken = {feature for block in smallest for feature in block.features}
+        alone = [block for block in self.singles if block.features[0] not in taken]
+        return (*smallest, *alone)
+
+    def coarser(self, blocks: Sequence[Block], at: Block) -> tuple[Block, ...] | None:
+        """The same partition with the next larger strong block in place of one; None if none is."""
+        larger = [one for one in self.strong if set(at.features) < set(one.features)]
+        if not larger:
+            return None
+        grown = min(larger, key=lambda one: len(one.features))
+        rest = tuple(one for one in blocks if not set(one.features) & set(grown.features))
+        return (grown, *rest)
+
+    def __str__(self) -> str:
+        if not self.strong:
+            found = "No block of features is summed up by itself."
+        else:
+            blocks = (f"{{{b.name}}} with {b.n_classes} values" for b in self.strong)
+            found = f"Blocks: {'; '.join(blocks)}."
+        if self.overlapping:
+            names = "; ".join(f"{{{block.name}}}" for block in self.overlapping[:6])
+            found += f" Bound but overlapping, so not singled out: {names}."
+        if self.failures:
+            found += f" The search was greedy; in vain: {'; '.join(self.failures[:8])}."
+        return found
+
+
+def relevant_features(
+    subject: Subject, features: Sequence[Feature], seed: int = 0
+) -> tuple[Feature, ...]:
+    """The features whose exchange with another input changes decisions."""
+    base, source = np.random.default_rng(seed).integers(subject.n_inputs, size=(2, N_PAIRS))
+    inputs, others = subject.rows(base), subject.rows(source)
+    before = subject.decisions(inputs)
+    shares = [
+        float((subject.decisions(hybrid(inputs, others, [feature])) != before).mean())
+        for feature in features
+    ]
+    least = max(MIN_RELEVANT, MIN_OF_LARGEST * max(shares, default=0.0))
+    return tuple(one for one, share in zip(features, shares, strict=True) if share >= least)
+
+
+def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) -> Blocks:
+    """Finds the blocks of features that a network sums up, by running it on hybrid inputs.
+
+    μ(S) is the number of classes of the settings of S: two are equivalent if the network decides
+    alike in every context, the other features taken from other inputs. S is *bound* if
+    2 ≤ |S| < the number of relevant features and 2 ≤ μ(S) ≤ max μ({i}) of its members: all that the
+    network makes of S is then one variable with no more values than a feature has. It is *strong*
+    if no other bound set overlaps it except by inclusion; of parity, all sets are bound and none is
+    strong. With at most six relevant features all sets are tried. With more, sets are grown from
+    every feature by the one that leaves the fewest classes, and what was tried in vain is listed.
+
+    Source: the decomposition of Ashenhurst and Curtis.
+    """
+    relevant = relevant_features(subject, features, seed)
+    search = _Search(subject, relevant, seed)
+    some = [i for i in range(len(relevant)) if search.classes(frozenset([i])).n_classes > 1]
+    if len(some) < len(relevant):
+        relevant = tuple(relevant[i] for i in some)
+        search = _Search(subject, relevant, seed)
+    exhaustive = len(relevant) <= MAX_EXHAUSTIVE
+    tried = search.all_sets() if exhaustive else search.grown()
+    bound = [S for S in dict.fromkeys(tried) if search.is_bound(S)]
+    strong = [S for S in bound if not any(_overlap(S, other) for other in bound)]
+    others = [S for S in bound if S not in strong]
+    return Blocks(
+        relevant,
+        tuple(search.block(S) for S in sorted(strong, key=len)),
+        tuple(search.block(S) for S in sorted(others, key=len)),
+        tuple(search.block(frozenset([i])) for i in range(len(relevant))),
+        exhaustive,
+        tuple(search.failures),
+    )
+
+
+def _overlap(one: Members, other: Members) -> bool:
+    return bool(one & other) and not (one <= other or other <= one)
+
+
+class _Search:
+    """Numbers of classes of blocks, each found once."""
+
+    def __init__(self, subject: Subject, features: Sequence[Feature], seed: int) -> None:
+        self.subject, self.features = subject, tuple(features)
+        rng = np.random.default_rng(seed + 1)
+        self.settings = subject.draw(N_SETTINGS, rng)
+        self.contexts = subject.draw(N_CONTEXTS, rng)
+        self.known: dict[Members, Classes] = {}
+        self.failures: list[str] = []
+
+    def classes(self, members: Members) -> Classes:
+        if members not in self.known:
+            block = [self.features[i] for i in sorted(members)]
+            found = block_signatures(self.subject, block, self.settings, self.contexts)
+            self.known[members] = find_classes(found)
+        return self.known[members]
+
+    def block(self, members: Members) -> Block:
+        features = tuple(self.features[i] for i in sorted(members))
+        return Block(features, self.classes(members), tuple(self.contexts.tolist()))
+
+    def is_bound(self, members: Members) -> bool:
+        if not 2 <= len(members) < len(self.features):
+            return False
+        most = max(self.classes(frozenset([i])).n_classes for i in members)
+        return 2 <= self.classes(members).n_classes <= most
+
+    def all_sets(self) -> Iterator[Members]:
+        for size in range(2, len(self.features)):
+            yield from map(frozenset, combinations(range(len(self.features)), size))
+
+    def grown(self) -> Iterator[Members]:
+        """Pairs, and from every feature ever larger sets, each by its cheapest member."""
+        n = len(self.features)
+        if n > MAX_GREEDY:
+            yield from (frozenset([i, i + 1]) for i in range(n - 1))
+            self.failures.append(f"{n} relevant features are too many: only neighbours were tried")
+            return
+        yield from map(frozenset, combinations(range(n), 2))
+        for first in range(n):
+            yield from self._grown_from(frozenset([first]))
+
+    def _grown_from(self, members: Members) -> Iterator[Members]:
+        start = self.features[min(members)].name
+        found = False
+        for _ in range(len(self.features) - 2):
+            rest = [i for i in range(len(self.features)) if i not in members]
+            counts = [self.classes(members | {i}).n_classes for i in rest]
+            members = members | {rest[int(np.argmin(counts))]}
+            found |= self.is_bound(members)
+            yield members
+            if min(counts) > MAX_CLASSES:
+                break
+        if not found:
+            self.failures.append(f"no block grown from {start} is bound")
+
+
+MAX_CLASSES = 12
+"""Classes from which on a set is not grown any further: a feature has at most so many values."""

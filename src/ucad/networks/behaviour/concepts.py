@@ -1,0 +1,136 @@
+"""Concepts of a gap: what a network's behaviour says is carried from a site to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Int
+
+from ucad.networks.behaviour.blocks import Block
+from ucad.networks.behaviour.equivalence import (
+    N_CONTEXTS,
+    N_SETTINGS,
+    Classes,
+    block_signatures,
+    find_classes,
+    state_signatures,
+)
+from ucad.networks.features import hybrid
+from ucad.networks.subject import Subject
+
+__all__ = ["BlockConcept", "Concept", "StateConcept", "state_concept"]
+
+N_LABEL_CONTEXTS = 60
+"""Contexts by which inputs are given to classes that are known: classes differ in at least a tenth
+of the contexts, so in six of these."""
+
+
+@runtime_checkable
+class Concept(Protocol):
+    """A variable with few values that a network's behaviour shows."""
+
+    @property
+    def name(self) -> str:
+        """What it is a variable of."""
+        ...
+
+    @property
+    def n_classes(self) -> int:
+        """How many values it has."""
+        ...
+
+    def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
+        """Its value on every given input."""
+        ...
+
+    def expected(
+        self, subject: Subject, base: np.ndarray, source: np.ndarray
+    ) -> Int[np.ndarray, " rows"]:
+        """What the network itself decides on base inputs with the sources' value of it."""
+        ...
+
+
+@dataclass(frozen=True)
+class BlockConcept:
+    """What the network makes of a block of features; exchanging those features exchanges it."""
+
+    block: Block
+
+    @property
+    def name(self) -> str:
+        """The names of the features."""
+        return self.block.name
+
+    @property
+    def n_classes(self) -> int:
+        """How many values it has."""
+        return self.block.n_classes
+
+    def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
+        """The class of the block on every given input."""
+        contexts = np.array(self.block.contexts)[:N_LABEL_CONTEXTS]
+        found = block_signatures(subject, self.block.features, rows, contexts)
+        return _first(self.block.classes).labels(found)
+
+    def expected(
+        self, subject: Subject, base: np.ndarray, source: np.ndarray
+    ) -> Int[np.ndarray, " rows"]:
+        """Decisions on hybrid inputs."""
+        mixed = hybrid(subject.rows(base), subject.rows(source), self.block.features)
+        return subject.decisions(mixed)
+
+
+@dataclass(frozen=True, eq=False)
+class StateConcept:
+    """The state of a site: what all that came before leaves for what comes later.
+
+    Attributes:
+        site: its number.
+        site_name: its name.
+        classes: of states, by what the network decides later.
+        contexts: the numbers of the inputs in which that was seen.
+    """
+
+    site: int
+    site_name: str
+    classes: Classes
+    contexts: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The state of the site."""
+        return f"state of {self.site_name}"
+
+    @property
+    def n_classes(self) -> int:
+        """How many values it has."""
+        return self.classes.n_classes
+
+    def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
+        """The class of the state on every given input."""
+        contexts = np.array(self.contexts)[:N_LABEL_CONTEXTS]
+        return _first(self.classes).labels(state_signatures(subject, self.site, rows, contexts))
+
+    def expected(
+        self, subject: Subject, base: np.ndarray, source: np.ndarray
+    ) -> Int[np.ndarray, " rows"]:
+        """Decisions with the whole site taken from the source, on its way to the next site."""
+        inputs = subject.rows(base)
+        given = subject.at(self.site).units(subject.rows(source))[0]
+        child = subject.edge_values(inputs, self.site, given)
+        return subject.decisions(inputs, self.site + 1, child)
+
+
+def state_concept(subject: Subject, site: int, seed: int = 0) -> StateConcept:
+    """Finds the classes of a site's states."""
+    rng = np.random.default_rng(seed)
+    settings, contexts = subject.draw(N_SETTINGS, rng), subject.draw(N_CONTEXTS, rng)
+    classes = find_classes(state_signatures(subject, site, settings, contexts))
+    return StateConcept(site, subject.sites[site].name, classes, tuple(contexts.tolist()))
+
+
+def _first(classes: Classes) -> Classes:
+    """The classes as they are seen in the first contexts."""
+    return classes._replace(centres=classes.centres[:, :N_LABEL_CONTEXTS])

@@ -1,0 +1,332 @@
+"""`fit_behaviour`: factors of every gap by what the network does, each with its own certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ucad._types import Progress, ProgressEvent
+from ucad.data.context import Context
+from ucad.networks.behaviour.blocks import Blocks, find_blocks
+from ucad.networks.behaviour.concepts import BlockConcept, Concept, state_concept
+from ucad.networks.behaviour.gap_fit import GapData, GapModel, GapParts, read_gap
+from ucad.networks.behaviour.recombining import why_not_recombined
+from ucad.networks.behaviour.tuning import decode_gap
+from ucad.networks.diagnosis import Diagnosis
+from ucad.networks.features import Feature, covariate_names, covariates_of
+from ucad.networks.sites import columns_of, variable_names
+from ucad.networks.subject import Subject
+from ucad.scm import FactorSCM
+from ucad.solvers.layered.discrete_factors import DecoderKind, fit_decoder, hidden_layer
+from ucad.solvers.layered.gap_model import Gap, assemble_gaps
+
+__all__ = ["BehaviourFit", "BehaviourSettings", "FactorReport", "GapReport", "fit_behaviour"]
+
+FOLLOWS = 0.99
+"""Share of decisions that follow a swapped site from which on the site decides alone: then there is
+nothing later to tell its states apart, and concepts are looked for among blocks of inputs."""
+
+MAX_STATES = 12
+"""Classes of states up to which a site counts as discrete."""
+
+MIN_READABLE = 0.9
+"""Share of unseen inputs, classes balanced, on which a concept must be read out right for the site
+to hold it; for concepts that the site does not hold, larger blocks are tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviourSettings:
+    """How concepts are looked for.
+
+    Attributes:
+        recombine: whether inputs may be recombined; None to judge by their correlations.
+        n_train: inputs that read-outs and decoders are fitted to.
+        n_held_out: inputs each to choose by and to report on.
+        seed: of all draws.
+    """
+
+    recombine: bool | None = None
+    n_train: int = 1500
+    n_held_out: int = 750
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class FactorReport:
+    """What is known of one factor.
+
+    Attributes:
+        factor: its name in the model.
+        concept: the block of features or the state that it stands for.
+        n_classes: how many values it has.
+        read_out: share of unseen inputs on which it is read right, classes balanced.
+        agreement: of its swaps with the network's own answers, on unseen inputs; nothing is 0.5.
+    """
+
+    factor: str
+    concept: str
+    n_classes: int
+    read_out: float
+    agreement: float
+
+
+@dataclass(frozen=True)
+class GapReport:
+    """What was found between two sites.
+
+    Attributes:
+        site: the earlier one.
+        next_site: the later one.
+        factors: one line each; none if nothing was found.
+        decoder: the simplest that keeps the decisions, or the best of those tried.
+        tuned: whether it had to be improved by swaps inside the network.
+        kept: share of decisions kept when the next site is decoded from the factors.
+        context: covariates that the decoder takes.
+        note: why there is no factor, or what is missing.
+    """
+
+    site: str
+    next_site: str
+    factors: tuple[FactorReport, ...] = ()
+    decoder: str = ""
+    tuned: bool = False
+    kept: float = 0.0
+    context: tuple[str, ...] = ()
+    note: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.site} → {self.next_site}:"
+        if not self.factors:
+            return f"{head} {self.note}"
+        each = "; ".join(
+            f"{one.factor} = {one.concept} ({one.n_classes} values, read out {one.read_out:.3f}, "
+            f"swaps agree {one.agreement:.3f})"
+            for one in self.factors
+        )
+        with_context = f" with context {', '.join(self.context)}" if self.context else ""
+        by_swaps = ", improved by swaps" if self.tuned else ""
+        decoder = f"{self.decoder} decoder{by_swaps}{with_context}"
+        note = f" {self.note}" if self.note else ""
+        return f"{head} {each}; {decoder} keeps {self.kept:.3f} of the decisions.{note}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class BehaviourFit:
+    """Factors found by behaviour; `scm` is None if there are none.
+
+    Attributes:
+        scm: the model of all sites' units, in the network's units.
+        gaps: one report per pair of sites.
+        blocks: of the inputs, if they were looked for.
+        replaces: whether steering should replace children (`Steering.replaces`).
+        notes: what else to know, one sentence each.
+    """
+
+    scm: FactorSCM | None
+    gaps: tuple[GapReport, ...]
+    blocks: Blocks | None
+    replaces: bool
+    notes: tuple[str, ...] = ()
+
+
+def fit_behaviour(
+    subject: Subject,
+    diagnosis: Diagnosis,
+    settings: BehaviourSettings | None = None,
+    progress: Progress | None = None,
+) -> BehaviourFit:
+    """Finds the abstract states of a network from what it decides, and where it holds them.
+
+    Where later inputs come in, two states of a site are equivalent if the network decides alike
+    whatever comes later (Nerode). Where a site decides alone, blocks of input features are sought
+    that the network sums up (`find_blocks`). Each class is then read out of the site by logistic
+    regression, and decoded into the next site by the simplest decoder that keeps the decisions.
+
+    The certificate needs no labels: a factor's swap must end in the decision that the network takes
+    by itself, on a hybrid input or with the whole state swapped, for inputs that nothing was fitted
+    to.
+    """
+    settings = BehaviourSettings() if settings is None else settings
+    fitter = _Fitter(subject, diagnosis, settings, progress)
+    found = [fitter.gap(i) for i in range(len(subject.sites) - 1)]
+    return fitter.assembled(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    report: GapReport
+    data: GapData | None = None
+    model: GapModel | None = None
+    agreements: tuple[float, ...] = ()
+
+
+class _Fitter:
+    def __init__(
+        self,
+        subject: Subject,
+        diagnosis: Diagnosis,
+        settings: BehaviourSettings,
+        progress: Progress | None,
+    ) -> None:
+        self.subject, self.diagnosis, self.settings = subject, diagnosis, settings
+        self.progress, self.blocks = progress, _Lazy()
+        self.parts = _parts(subject, settings)
+        self.columns = columns_of(subject.sites)
+
+    def gap(self, i: int) -> _Found:
+        line, following = self.diagnosis.sites[i], self.diagnosis.sites[i + 1].site
+        report = GapReport(line.site, following)
+        if self.progress is not None:
+            done = ProgressEvent("Gaps", i, len(self.subject.sites) - 1)
+            self.progress(done)
+        if not line.can_steer:
+            note = "taken as a whole from another input, the site changes no decision."
+            return _Found(replace(report, note=note))
+        concepts, note = self._concepts(i)
+        if not concepts:
+            return _Found(replace(report, note=note))
+        return self._fitted(i, concepts, report)
+
+    def _concepts(self, i: int) -> tuple[tuple[Concept, ...], str]:
+        follows = self.diagnosis.sites[i].follows or 0.0
+        if follows < FOLLOWS:
+            state = state_concept(self.subject, i, self.settings.seed)
+            if state.n_classes < 2:
+                return (), "all states of the site lead to the same decisions."
+            if state.n_classes > MAX_STATES:
+                return (), f"the site has {state.n_classes} or more classes of states."
+            return (state,), ""
+        blocks, why = self._blocks()
+        if blocks is None or not blocks.finest:
+            return (), why or str(blocks)
+        return tuple(map(BlockConcept, blocks.finest)), ""
+
+    def _blocks(self) -> tuple[Blocks | None, str]:
+        if not self.blocks.done:
+            self.blocks.done = True
+            features = self.diagnosis.features
+            why = why_not_recombined(self.subject.inputs, features)
+            if self.settings.recombine is False:
+                why = "Inputs are not to be recombined."
+            elif self.settings.recombine:
+                why = None
+            self.blocks.why = why or ""
+            if why is None:
+                self.blocks.value = find_blocks(self.subject, features, self.settings.seed)
+        return self.blocks.value, self.blocks.why
+
+    def _fitted(self, i: int, concepts: tuple[Concept, ...], report: GapReport) -> _Found:
+        names = self._covariates(i)
+        data = GapData(self.subject, i, concepts, self.parts, names, self.settings.seed)
+        readouts, scores = read_gap(data)
+        while min(scores) < MIN_READABLE and (coarser := self._coarser(data, scores)):
+            data = replace(data, concepts=coarser)
+            readouts, scores = read_gap(data)
+        model, _, is_tuned = decode_gap(data, readouts)
+        swaps = data.pairs(self.parts.test)
+        agreements = tuple(one.agreement(model, replaces=True) for one in swaps)
+        lines = tuple(
+            FactorReport("", concept.name, concept.n_classes, score, agreed)
+            for concept, score, agreed in zip(data.concepts, scores, agreements, strict=True)
+        )
+        weak = [one.concept for one in lines if one.read_out < MIN_READABLE]
+        note = f"The site does not hold {', '.join(weak)} for a linear read-out." if weak else ""
+        report = replace(
+            report,
+            factors=lines,
+            decoder=str(model.decoder.kind),
+            tuned=is_tuned,
+            kept=model.kept(data, self.parts.test),
+            context=names,
+            note=note,
+        )
+        return _Found(report, data, model, agreements)
+
+    def _coarser(self, data: GapData, scores: Sequence[float]) -> tuple[Concept, ...] | None:
+        """The partition with a larger block in place of the one that is read worst."""
+        blocks = self.blocks.value
+        worst = data.concepts[int(np.argmin(scores))]
+        if blocks is None or not isinstance(worst, BlockConcept):
+            return None
+        now = [one.block for one in data.concepts if isinstance(one, BlockConcept)]
+        larger = blocks.coarser(now, worst.block)
+        return None if larger is None else tuple(map(BlockConcept, larger))
+
+    def _covariates(self, i: int) -> tuple[str, ...]:
+        of_name: dict[str, Feature] = {one.name: one for one in self.diagnosis.features}
+        context = [of_name[name] for name in self.diagnosis.sites[i].context]
+        return tuple(c for one in context for c in covariate_names(one, self.subject.inputs))
+
+    def assembled(self, found: Sequence[_Found]) -> BehaviourFit:
+        names = iter(f"Z{k + 1}" for k in range(sum(len(one.report.factors) for one in found)))
+        reports = tuple(
+            replace(
+                one.report,
+                factors=tuple(replace(line, factor=next(names)) for line in one.report.factors),
+            )
+            for one in found
+        )
+        fitted = [one for one in found if one.model is not None]
+        if not fitted:
+            return BehaviourFit(None, reports, self.blocks.value, True)
+        rows = self.parts.train
+        inputs = self.subject.rows(rows)
+        x = np.concatenate(self.subject.units(inputs), axis=1)
+        known = tuple(dict.fromkeys(c for one in fitted for c in one.report.context))
+        context = Context(known, covariates_of(inputs, known)) if known else None
+        gaps = [self._gap(one, known) for one in fitted]
+        scm = assemble_gaps(x, variable_names(self.subject.sites), gaps, context)
+        return BehaviourFit(scm, reports, self.blocks.value, True)
+
+    def _gap(self, found: _Found, known: tuple[str, ...]) -> Gap:
+        data, model = found.data, found.model
+        assert data is not None
+        assert model is not None
+        x, y, w = data.units(self.parts.train)
+        z = model.factors(x)
+        none = np.zeros((len(z), 0))
+        kind = DecoderKind.AFFINE
+        layer = hidden_layer(kind, model.readouts, none)
+        if w.shape[1] == 0:
+            average = model.decoder
+        else:
+            table = hidden_layer(DecoderKind.TABLE, model.readouts, none)
+            kind = kind if table is None else DecoderKind.TABLE
+            assert layer is not None
+            average = fit_decoder(kind, table or layer, z, y)
+        noise = np.sqrt(((y - model.act(model.children(z, w))) ** 2).mean(axis=0))
+        columns = [np.arange(part.start, part.stop) for part in self.columns]
+        return Gap(
+            columns[data.site],
+            columns[data.site + 1],
+            model.readouts,
+            model.decoder,
+            average,
+            np.array([known.index(name) for name in data.covariates], dtype=np.int64),
+            noise,
+        )
+
+
+class _Lazy:
+    """Blocks that are looked for at most once."""
+
+    def __init__(self) -> None:
+        self.done, self.why = False, ""
+        self.value: Blocks | None = None
+
+
+def _parts(subject: Subject, settings: BehaviourSettings) -> GapParts:
+    """Inputs to learn from, to choose by and to report on: different ones, if there are enough."""
+    order = np.random.default_rng(settings.seed).permutation(subject.n_inputs)
+    n, sizes = len(order), np.array([settings.n_train, settings.n_held_out, settings.n_held_out])
+    ends = np.cumsum(np.maximum((sizes * min(1.0, n / sizes.sum())).astype(int), 1))
+    if ends[-1] > n:
+        return GapParts(order, order, order)
+    return GapParts(order[: ends[0]], order[ends[0] : ends[1]], order[ends[1] : ends[2]])

@@ -1,0 +1,151 @@
+"""Samples in groups, one per variable that is acted on: sums, ranks and slopes of all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ucad.scm.families import Family
+
+__all__ = ["Groups", "Slopes", "slope_nats"]
+
+PRICE_PER_FUNCTION = 2.0
+"""Nats for every further function of x_v that a slope may use."""
+
+RIDGE = 1e-6
+"""Of a group's size, added to the Gram matrix of its functions: they may be constant there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Lists of samples, none of them empty.
+
+    Attributes:
+        rows: the samples, group by group.
+        start: where each group starts.
+    """
+
+    rows: Int[np.ndarray, " entries"]
+    start: Int[np.ndarray, " groups"]
+
+    @classmethod
+    def of(cls, lists: Sequence[Int[np.ndarray, " ..."]]) -> Groups:
+        """Groups of the given samples."""
+        sizes = np.array([len(rows) for rows in lists], dtype=np.int64)
+        rows = np.concatenate([*lists, np.zeros(0, dtype=np.int64)])
+        return cls(rows, np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64))
+
+    @cached_property
+    def size(self) -> Int[np.ndarray, " groups"]:
+        """The number of samples of each group."""
+        return np.diff(np.append(self.start, len(self.rows)))
+
+    @cached_property
+    def number(self) -> Int[np.ndarray, " entries"]:
+        """The group of every entry."""
+        return np.repeat(np.arange(len(self.start)), self.size)
+
+    def sums(self, values: Float[np.ndarray, "entries ..."]) -> Float[np.ndarray, "groups ..."]:
+        """The sum of every group, of values in the order of `rows`."""
+        if not len(self.start):
+            return np.zeros((0, *values.shape[1:]))
+        return np.asarray(np.add.reduceat(values, self.start, axis=0, dtype=np.float64))
+
+    def ranks(self, values: Float[np.ndarray, " entries"]) -> Float[np.ndarray, " entries"]:
+        """The rank of every entry in its group, from 0; infinite values come last."""
+        order = np.lexsort((values, self.number))
+        ranks = np.empty(len(values))
+        ranks[order] = np.arange(len(values)) - self.start[self.number]
+        return ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Regressions, inside every group, of other variables on functions of the group's own.
+
+    Attributes:
+        groups: the samples in which each variable is set from outside.
+        cause: the variable's values in them.
+        family: whose functions of it are used.
+    """
+
+    groups: Groups
+    cause: Float[np.ndarray, " entries"]
+    family: Family
+
+    @cached_property
+    def design(self) -> Float[np.ndarray, "entries columns"]:
+        """Functions of the cause, and a constant."""
+        features = self.family.features(self.cause[:, None])[:, 0]
+        return np.concatenate([features, np.ones((len(features), 1))], axis=1).astype(np.float64)
+
+    @cached_property
+    def pairs(self) -> Float[np.ndarray, "entries pairs"]:
+        """Products of every two columns of the design."""
+        both = self.design[:, :, None] * self.design[:, None, :]
+        return both.reshape(len(both), -1)
+
+    @cached_property
+    def gram(self) -> Float[np.ndarray, "groups pairs"]:
+        """The second moments of the design in every group."""
+        return self.groups.sums(self.pairs)
+
+    def nats(
+        self, effect: Float[np.ndarray, " samples"], free: Bool[np.ndarray, " samples"]
+    ) -> Float[np.ndarray, " groups"]:
+        """Nats by which functions of each cause predict one column, over its free samples.
+
+        Products have heavy tails that pass for dependence: curves are tested on ranks.
+        """
+        groups = self.groups
+        is_free, y = free[groups.rows], effect[groups.rows].astype(np.float64)
+        gram, count = self.gram, groups.size.astype(np.float64)
+        if not is_free.all():
+            count = np.maximum(groups.sums(is_free.astype(np.float64)), 1)
+            gram = gram - self._taken_away(~is_free)
+        if not self.family.is_affine:
+            y = groups.ranks(np.where(is_free, y, np.inf))
+        y = np.where(is_free, y, 0.0)
+        y = np.where(is_free, y - (groups.sums(y) / count)[groups.number], 0.0)
+        total, to = np.maximum(groups.sums(y**2), 1e-12), groups.sums(self.design * y[:, None])
+        return self._explained(gram, to, total, count)
+
+    def _taken_away(self, barred: Bool[np.ndarray, " entries"]) -> Float[np.ndarray, "groups _"]:
+        taken = np.zeros(self.gram.shape)
+        np.add.at(taken, self.groups.number[barred], self.pairs[barred])
+        return taken
+
+    def _explained(
+        self,
+        gram: Float[np.ndarray, "groups pairs"],
+        to: Float[np.ndarray, "groups columns"],
+        total: Float[np.ndarray, " groups"],
+        count: Float[np.ndarray, " groups"],
+    ) -> Float[np.ndarray, " groups"]:
+        """The better of a line and of all functions, each function at its price."""
+        size, nats = to.shape[1], np.zeros(len(to))
+        square = gram.reshape(-1, size, size)
+        for width in sorted({1, size - 1}):
+            some = [*range(width), size - 1]
+            part = square[:, some][:, :, some] + RIDGE * count[:, None, None] * np.eye(width + 1)
+            explained = np.einsum("gi,gij,gj->g", to[:, some], np.linalg.inv(part), to[:, some])
+            share = np.clip(explained / total, 0.0, 1 - 1e-12)
+            price = PRICE_PER_FUNCTION * (width - 1)
+            nats = np.maximum(nats, -count / 2 * np.log1p(-share) - price)
+        return nats
+
+
+def slope_nats(
+    cause: Float[np.ndarray, " rows"],
+    effect: Float[np.ndarray, "rows columns"],
+    free: Bool[np.ndarray, "rows columns"],
+    family: Family,
+) -> Float[np.ndarray, " columns"]:
+    """Nats by which functions of one variable predict others, each over its free samples."""
+    slopes = Slopes(Groups.of([np.arange(len(cause))]), cause, family)
+    each = (slopes.nats(e, f)[0] for e, f in zip(effect.T, free.T, strict=True))
+    return np.array(list(each))

@@ -1,0 +1,107 @@
+"""Classes and blocks: right on functions that have them, none on those that have not."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.networks.concept_networks import (
+    ADDER_SITES,
+    ExactAdder,
+    Parity,
+    adder_bits,
+    carry,
+    dense_bits,
+    dense_or,
+)
+from ucad.networks import AllLabels, features_of
+from ucad.networks.behaviour.blocks import find_blocks
+from ucad.networks.behaviour.concepts import BlockConcept, state_concept
+from ucad.networks.behaviour.equivalence import find_classes
+from ucad.networks.behaviour.recombining import why_not_recombined
+from ucad.networks.subject import Subject
+
+
+def test_errors_of_a_network_make_no_class_of_their_own():
+    rng = np.random.default_rng(0)
+    signatures = np.repeat([[0] * 40, [1] * 40], [60, 40], axis=0)
+    signatures ^= rng.random(signatures.shape) < 0.03
+    assert find_classes(signatures).n_classes == 2
+
+
+def test_the_states_of_an_adder_are_its_carries():
+    bits = adder_bits()
+    subject = Subject.of(ExactAdder(), bits, ADDER_SITES, decide=AllLabels())
+    for site in (0, 1):
+        concept = state_concept(subject, site)
+        assert concept.n_classes == 2
+        labels = concept.labels(subject, np.arange(100))
+        assert abs(np.corrcoef(labels, carry(bits[:100], site))[0, 1]) == 1.0
+
+
+def test_the_blocks_of_a_function_are_its_concepts():
+    x = dense_bits()
+    subject = Subject.of(dense_or(), x, ["1", "3"])
+    found = find_blocks(subject, features_of(x))
+    assert [block.name for block in found.finest] == ["input[0] input[1]", "input[2] input[3]"]
+    assert found.exhaustive
+    xor = (x[:80, 2] > 0.5) ^ (x[:80, 3] > 0.5)
+    labels = BlockConcept(found.finest[1]).labels(subject, np.arange(80))
+    assert abs(np.corrcoef(labels, xor)[0, 1]) == 1.0
+
+
+def test_of_parity_every_block_is_bound_and_none_is_singled_out():
+    x = dense_bits()[:, :4].round()
+    found = find_blocks(Subject.of(Parity(), x, ["sum", "wave"]), features_of(x))
+    assert found.finest == ()
+    assert len(found.overlapping) == 10
+    assert "overlapping" in str(found)
+
+
+class ModularSums(nn.Module):
+    """(x₀ + x₁) mod 3 + (x₂ + x₃) mod 3 ≥ 2, of symbols 0, 1 and 2."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Identity(), nn.Identity()
+
+    def forward(self, x):
+        inner = self.inner(torch.stack([x[:, :2].sum(dim=1) % 3, x[:, 2:].sum(dim=1) % 3], dim=1))
+        return self.outer(inner.sum(dim=1, keepdim=True) - 1.5)
+
+
+def test_a_block_may_have_three_values():
+    x = np.random.default_rng(0).integers(3, size=(500, 4)).astype(np.float32)
+    found = find_blocks(Subject.of(ModularSums(), x, ["inner", "outer"]), features_of(x))
+    blocks = {block.name: block.n_classes for block in found.strong}
+    assert blocks["input[0] input[1]"] == 3
+    assert blocks["input[2] input[3]"] == 3
+
+
+class ManyPairs(nn.Module):
+    """How many of four pairs of bits are both set, at least two?"""
+
+    def __init__(self):
+        super().__init__()
+        self.pairs, self.out = nn.Identity(), nn.Identity()
+
+    def forward(self, x):
+        pairs = self.pairs(x[:, ::2] * x[:, 1::2])
+        return self.out(pairs.sum(dim=1, keepdim=True) - 1.5)
+
+
+def test_more_than_six_features_are_searched_greedily(monkeypatch):
+    for name in ("N_SETTINGS", "N_CONTEXTS"):
+        monkeypatch.setattr(f"ucad.networks.behaviour.blocks.{name}", 60)
+    x = (np.random.default_rng(0).random((500, 8)) < 0.7).astype(np.float32)
+    found = find_blocks(Subject.of(ManyPairs(), x, ["pairs", "out"]), features_of(x))
+    assert not found.exhaustive
+    assert {block.name for block in found.finest} == {
+        f"input[{k}] input[{k + 1}]" for k in (0, 2, 4, 6)
+    }
+
+
+def test_inputs_that_depend_on_each_other_are_not_recombined():
+    x = np.random.default_rng(0).normal(size=(400, 3))
+    assert why_not_recombined(x, features_of(x)) is None
+    x[:, 2] += x[:, 0]
+    assert "input[0] and input[2]" in why_not_recombined(x, features_of(x))
