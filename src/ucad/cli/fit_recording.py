@@ -40,12 +40,7 @@ def is_recording(path: Path) -> bool:
 
 def asks_network(settings: FitSettings, asked: NetworkOptions) -> bool:
     """Whether the fit is to run the network itself."""
-    by_network = settings.solver in ("auto", "behaviour")
-    return (
-        asked.model is not None
-        or (by_network and settings.network is not None)
-        or (settings.solver == "behaviour")
-    )
+    return asked.model is not None or settings.solver == "behaviour"
 
 
 def fit_recording(
