@@ -22,8 +22,10 @@ HELD_OUT = 0.2
 def canonical(task: Mapping[str, Any]) -> dict[str, Any]:
     """The task without what is left at its default; a misspelt setting is refused.
 
-    >>> canonical({"data": "screen.csv", "factors": 3, "seed": 0})
-    {'data': 'screen.csv', 'factors': 3}
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     canonical({"data": file.name, "factors": 3, "seed": 0})["factors"]
+    3
     """
     known = ["data", *(field.name for field in fields(FitSettings))]
     for name in task:

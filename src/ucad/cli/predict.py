@@ -173,6 +173,8 @@ def _changes(kind: str, names: Sequence[str], old: Tensor, new: Tensor) -> Itera
     """The nodes of one level that a clamp changes, with their means before and after."""
     change, spread = new - old, old.std(dim=0).clamp_min(1e-12)
     changed = (change.abs().amax(dim=0) > 1e-12).nonzero()[:, 0]
+    if len(changed) == 0:
+        return
     low, high = (change[:, changed] / spread[changed]).quantile(change.new_tensor(QUANTILES), dim=0)
     for place, node in enumerate(changed.tolist()):
         yield {

@@ -48,7 +48,9 @@ def simplest_fit(
     The first class is fitted; others only if its residuals are predictable by curves. Then the
     likelier of the two half-linear classes is searched, and what it found is expressed in the
     others, the richest first, at a fraction of a search: a class that does better that way is
-    searched, too. If the richest does no better, none of those it contains does.
+    searched, too. If the richest does no better on this graph, none of those it contains does; but
+    the graph may be wrong, so where curves still predict what the best fit leaves, the classes that
+    were not searched are searched after all.
 
     Args:
         classes: simple ones first.
@@ -74,6 +76,8 @@ def simplest_fit(
             following = _better_class(fits, found, validation)
             if following is None:
                 break
+        if following is None and has_bends(best):
+            following = next((one for one in classes if one not in found), None)
     return _chosen(found, validation)
 
 
