@@ -155,7 +155,7 @@ def results_page() -> str:
     mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
     turned = [rows_in(f"recovery-{name}-3.jsonl") for name in ("old", "new", "auto")]
     measured, screen, counted = (
-        fresh(f"{name}.jsonl") for name in ("real_measurements", "screens", "factors")
+        fresh(f"{name}.jsonl") for name in ("real_measurements-2", "screens", "factors")
     )
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("3000/claims.jsonl") or rows_in("claims-2.jsonl")

@@ -20,6 +20,9 @@ __all__ = ["fit_by_kind", "told_as_clamps"]
 Fit = Callable[[InterventionalData, InterventionalData], FitResult]
 """Fits samples; the second part is for validation."""
 
+UNTOLD = "of what kind the interventions are (tell it: --intervention, or with_kinds)"
+"""What keeps a graph from being claimed in full where regimes given as clamps proved to be none."""
+
 
 def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: Fit) -> FitResult:
     """Fits, and where kinds of interventions are not told asks the model what they were.
@@ -84,6 +87,9 @@ def _noted(
     """The result with the kinds that claims may rest on, and a sentence if some are no clamps."""
     believed = data if doubted is None else _with(data, doubted, RegimeKind.UNKNOWN)
     result = replace(result, kinds=believed.kinds)
+    if doubted is not None:  # found from the same samples as the graph
+        guesses = (*result.status.guesses, UNTOLD)
+        result = replace(result, status=replace(result.status, guesses=guesses))
     soft = [
         name
         for regime, name in enumerate(data.regime_names)

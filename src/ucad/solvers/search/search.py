@@ -53,7 +53,7 @@ LENIENCE = 3.0
 
 SHARES = {"who can cause whom": 30, "candidate factors": 60, "choice of factors": 65}
 SHARES |= {"better factors": 70, "joint fit": 80, "pruning": 85}
-"""Percent of a search's time that has passed after a stage, on problems of 16 to 200 variables: for
+"""Percent of a search's time that has passed after a stage, judged from one small run: for
 an estimate of the rest, and for nothing else."""
 
 Row: TypeAlias = dict[str, float | int | str]
