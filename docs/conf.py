@@ -26,6 +26,7 @@ extensions = [
 exclude_patterns = ["_build", "tutorials/GALLERY_HEADER.rst", "results/*"]
 suppress_warnings = [
     "config.cache",  # a function among the gallery's settings cannot be pickled; nothing is lost
+    "sphinx_gallery.space_in_filename",  # of the folder that the project lies in, not of the page
 ]
 
 smartquotes = False  # --options keep both of their dashes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,9 +14,11 @@ from numpy.typing import ArrayLike
 from ucad._types import LayerOf, RegimeOf, VariableSamples, WhichIntervened
 from ucad.data import checks
 from ucad.data.context import Context
+from ucad.data.fingerprint import fingerprint_of
 from ucad.data.kinds import RegimeKind, kinds_of_regimes
 from ucad.data.moments import MaskedMoments
 from ucad.data.numbering import named_regimes, regimes_of, regimes_of_labels
+from ucad.data.scaling import Scaling
 from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
 from ucad.data.targets import (
     check_control,
@@ -31,23 +32,6 @@ if TYPE_CHECKING:
     from ucad.data.summary import DataSummary
 
 __all__ = ["InterventionalData", "Scaling", "Split"]
-
-
-_COLUMNS_AT_ONCE = 64
-"""Variables standardised at a time: half a gigabyte at a million samples in double precision."""
-
-
-class Scaling(NamedTuple):
-    """The affine map from the user's units to standardised ones: x ↦ (x − mean) / scale."""
-
-    mean: Float[np.ndarray, " variables"]
-    scale: Float[np.ndarray, " variables"]
-
-    @classmethod
-    def of(cls, x: VariableSamples) -> Scaling:
-        """The map to mean 0 and variance 1; a constant column is only centred."""
-        scale = x.std(axis=0, dtype=np.float64)
-        return cls(x.mean(axis=0, dtype=np.float64), np.where(scale > 0, scale, 1.0))
 
 
 class Split(NamedTuple):
@@ -272,19 +256,7 @@ class InterventionalData:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything in the data set, for run folders."""
-        digest = hashlib.sha256()
-        layers = np.empty(0) if self.layer_of is None else self.layer_of
-        missing = () if self.is_missing is None else (self.is_missing,)
-        for array in (self.x, self.is_intervened, self.regime, layers, *missing):
-            digest.update(f"{array.shape}{array.dtype}".encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((self.variable_names, self.regime_names)).encode())
-        if any(kind is not RegimeKind.AUTO for kind in self.kinds):
-            digest.update(repr([str(kind) for kind in self.kinds]).encode())
-        if self.context is not None:
-            digest.update(repr(self.context.names).encode())
-            digest.update(np.ascontiguousarray(self.context.values).tobytes())
-        return digest.hexdigest()
+        return fingerprint_of(self)
 
     def with_context(self, context: Context | Mapping[str, ArrayLike]) -> InterventionalData:
         """Returns the data with covariates of the samples, by name; texts become indicators."""
@@ -368,7 +340,7 @@ class InterventionalData:
         scaling = scaling or Scaling.of(self.x)
         before = self.scaling or Scaling(np.zeros(self.n_variables), np.ones(self.n_variables))
         both = Scaling(before.mean + before.scale * scaling.mean, before.scale * scaling.scale)
-        return replace(self, x=_scaled(self.x, scaling), scaling=both)
+        return replace(self, x=scaling.applied_to(self.x), scaling=both)
 
     def unstandardised(self) -> InterventionalData:
         """Returns the data in the units they were measured in."""
@@ -401,21 +373,6 @@ def _whole_numbers(values: np.ndarray, name: str) -> np.ndarray:
 def _as_floats(x: np.ndarray) -> np.ndarray:
     """Single and double precision as they are, everything else in double precision."""
     return x if x.dtype.kind == "f" and x.dtype.itemsize in (4, 8) else x.astype(np.float64)
-
-
-def _scaled(x: VariableSamples, scaling: Scaling) -> VariableSamples:
-    """(x − mean) / scale in the precision of x, variable by variable.
-
-    Every variable lies in one piece: a fit looks at a few columns at a time, and rows that are one
-    behind the other cost ten times as much.
-    """
-    scaled = np.empty(x.shape, dtype=x.dtype if x.dtype.kind == "f" else np.float64, order="F")
-    for start in range(0, x.shape[1], _COLUMNS_AT_ONCE):
-        some = slice(start, start + _COLUMNS_AT_ONCE)
-        block = (x[:, some] - scaling.mean[some]) / scaling.scale[some]
-        scaled[:, some] = block
-    scaled.flags.writeable = False
-    return scaled
 
 
 def _read_only(

@@ -15,6 +15,7 @@ from ucad.data import Scaling
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.graph import FactorGraph
 from ucad.parameters import as_whole_number
+from ucad.scm.checks import check_model
 from ucad.scm.context import ContextEffect
 from ucad.scm.families import AffineMap, Mechanism, StackedMechanism, Targets
 from ucad.scm.families.base import ALL
@@ -82,28 +83,7 @@ class FactorSCM:
     noise: NoiseFamily = GAUSSIAN
 
     def __post_init__(self) -> None:
-        _check_mask("factor_mechanism", self.factor_mechanism, self.graph.Q.T)
-        _check_mask("variable_mechanism", self.variable_mechanism, self.graph.R)
-        if self.noise_scale.shape != (self.graph.n_variables,):
-            raise InvalidInputError(
-                f"'noise_scale' must have one entry a variable, {self.graph.n_variables}. "
-                f"Got shape {tuple(self.noise_scale.shape)} instead."
-            )
-        if not bool((self.noise_scale >= 0).all()):
-            raise InvalidInputError("'noise_scale' must be at least 0 everywhere.")
-        if self.reading_noise is not None and (
-            self.reading_noise.shape != self.noise_scale.shape
-            or not bool((self.reading_noise >= 0).all())
-        ):
-            raise InvalidInputError(
-                "'reading_noise' must have one entry of at least 0 per variable, "
-                f"{self.graph.n_variables}. Got shape {tuple(self.reading_noise.shape)}."
-            )
-        if self.context is not None and len(self.context.weight) != self.graph.n_variables:
-            raise InvalidInputError(
-                f"'context' must have weights for {self.graph.n_variables} variables. Got "
-                f"{len(self.context.weight)} instead."
-            )
+        check_model(self)
 
     def do(self, intervention: InterventionLike) -> FactorSCM:
         """Returns M^i: the model under an intervention on variables or factors.
@@ -407,23 +387,3 @@ def _one_target(mechanism: Mechanism, target: int, parents: np.ndarray) -> Mecha
         return mechanism(inputs, torch.tensor([target]))[:, 0] + context
 
     return function
-
-
-def _check_mask(
-    name: str, mechanism: Mechanism, allowed: Bool[np.ndarray, "targets inputs"]
-) -> None:
-    uses = mechanism.uses().detach().cpu().numpy()
-    if uses.shape != allowed.shape:
-        raise InvalidInputError(
-            f"'{name}' must map {allowed.shape[1]} inputs to {allowed.shape[0]} targets. "
-            f"Got {uses.shape[1]} to {uses.shape[0]} instead."
-        )
-    if not np.isfinite(uses).all():
-        raise InvalidInputError(f"The weights of '{name}' must be finite.")
-    beyond = np.argwhere((uses != 0) & ~allowed)
-    if len(beyond):
-        target, source = beyond[0]
-        raise InvalidInputError(
-            f"'{name}' must be zero where the graph has no edge. Target {target} uses input "
-            f"{source}, and the graph says it does not."
-        )

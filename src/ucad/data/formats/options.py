@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool
 
 from ucad._types import VariableSamples
 from ucad.data.checks import (
@@ -38,6 +39,7 @@ __all__ = [
     "beside_variables",
     "check_writable",
     "columns_to_keep",
+    "columns_without",
     "is_side_information",
     "parsed_as",
     "require_column",
@@ -121,7 +123,7 @@ def columns_to_keep(x: VariableSamples, names: Sequence[str], options: ReadOptio
     has_gaps = x.dtype.kind == "f" and bool(np.isnan(x).any())
     if (options.min_mean is not None or options.drop_constant) and options.missing == POLICIES[0]:
         check_finite(x, names)
-    keep, reasons = np.ones(x.shape[1], dtype=bool), []
+    reasons = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of columns without any value
         if options.min_mean is not None:
@@ -130,7 +132,14 @@ def columns_to_keep(x: VariableSamples, names: Sequence[str], options: ReadOptio
         if options.drop_constant and len(x):
             low, high = (np.nanmin, np.nanmax) if has_gaps else (np.min, np.max)
             reasons.append(("they never change", ~(low(x, axis=0) < high(x, axis=0))))
-    notes = []
+    return columns_without(reasons, names)
+
+
+def columns_without(
+    reasons: Sequence[tuple[str, Bool[np.ndarray, " variables"]]], names: Sequence[str]
+) -> Kept:
+    """All columns but those that there is a reason to drop; the first reason is told."""
+    keep, notes = np.ones(len(names), dtype=bool), []
     for reason, dropped in reasons:
         left_out = [names[j] for j in np.flatnonzero(dropped & keep).tolist()]
         keep &= ~dropped

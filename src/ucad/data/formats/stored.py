@@ -14,7 +14,13 @@ from ucad.data.blocks import ColumnSums, Source, gather, scan
 from ucad.data.checks import some
 from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData
-from ucad.data.formats.options import ReadOptions, beside_variables, parsed_as
+from ucad.data.formats.options import (
+    Kept,
+    ReadOptions,
+    beside_variables,
+    columns_without,
+    parsed_as,
+)
 from ucad.data.missing import POLICIES, without_missing
 from ucad.data.rest import Rest, RestPart, rows_within
 from ucad.data.targets import control_notes
@@ -70,15 +76,12 @@ def dataset_of(stored: StoredSamples, options: ReadOptions) -> InterventionalDat
     return replace(data, rest=rest, notes=(*data.notes, rest.note))
 
 
-def _kept(
-    sums: ColumnSums, names: Sequence[str], options: ReadOptions
-) -> tuple[Int[np.ndarray, " kept"], tuple[str, ...]]:
+def _kept(sums: ColumnSums, names: Sequence[str], options: ReadOptions) -> Kept:
     """The columns that `min_mean` and `drop_constant` leave, as `columns_to_keep` says."""
     if options.log_counts and (sums.low < 0).any():
         raise InvalidInputError("Counts must be at least 0 to be turned into logarithms.")
     if options.missing == POLICIES[0] and (options.min_mean is not None or options.drop_constant):
         _check_no_gaps(sums, names)
-    keep, notes = np.ones(len(names), dtype=bool), []
     reasons = []
     if options.min_mean is not None:
         mean = sums.total / np.maximum(sums.n_values, 1)
@@ -86,14 +89,7 @@ def _kept(
         reasons.append((f"their mean is below {options.min_mean:g}", small))
     if options.drop_constant:
         reasons.append(("they never change", ~(sums.low < sums.high)))
-    for reason, dropped in reasons:
-        left_out = [names[j] for j in np.flatnonzero(dropped & keep).tolist()]
-        keep &= ~dropped
-        if left_out:
-            notes.append(f"{len(left_out)} variable(s) left out, as {reason}: {some(left_out)}.")
-    if not keep.any():
-        raise InvalidInputError("No variable is left: all were dropped as constant or too small.")
-    return np.flatnonzero(keep), tuple(notes)
+    return columns_without(reasons, names)
 
 
 def _check_no_gaps(sums: ColumnSums, names: Sequence[str]) -> None:
