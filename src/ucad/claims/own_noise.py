@@ -59,6 +59,7 @@ def own_noise(samples: TestSamples) -> Claim:
     are taken off each residual. O(samples · variables²).
     """
     e, free = _centred(samples)
+    e = e.astype(np.float32) if samples.is_large else e
     found = _shared(samples, e, free)
     n_pairs = samples.n_variables * (samples.n_variables - 1)
     n_both = float(np.median(free.sum(axis=0))) if len(free) else 0.0
@@ -137,11 +138,11 @@ def _correlations(
     e: Residuals, free: Bool[np.ndarray, "rows some"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """T and r of all pairs; 0 where too few samples have both free, or nothing but rounding."""
-    squared, both = e**2, free.astype(np.float64)
+    squared, both = e**2, free.astype(e.dtype)
     product = e.T @ e
-    T = product / np.sqrt(np.maximum(squared.T @ squared, 1e-300))
+    T = product / np.sqrt(np.maximum(squared.T @ squared, 1e-30))
     power = squared.T @ both  # of e_i where j is free
-    r = product / np.sqrt(np.maximum(power * power.T, 1e-300))
+    r = product / np.sqrt(np.maximum(power * power.T, 1e-30))
     count = both.T @ both
     is_noise = squared.sum(axis=0) > NOTHING_LEFT * np.maximum(both.sum(axis=0), 1.0)
     able = (count >= MIN_ROWS) & is_noise & is_noise[:, None] & ~np.eye(len(r), dtype=bool)
