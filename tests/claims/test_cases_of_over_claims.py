@@ -30,7 +30,7 @@ def test_a_reversed_graph_of_320_variables_is_refused():
     truth = linear_scm(np.vstack([side, empty]), np.vstack([empty, side]), weight=0.3)
     backwards = linear_scm(np.vstack([empty, side]), np.vstack([side, empty]), weight=0.3)
     targets = tuple((int(i),) for i in range(0, 320, 8))
-    parts = System(scm=truth, targets=targets).draw(4100).split(0.75, 0.25, seed=0)
+    parts = System(scm=truth, targets=targets).draw(2050).split(0.75, 0.25, seed=0)
     found = certify(refitted(backwards, parts.train), parts.train, held_out=parts.validation)
     assert found.may_claim("graph").answer is Answer.NO
     assert found.may_claim("directions").answer is Answer.NO

@@ -168,5 +168,5 @@ def _named(
         names[second],
         bool(below[first, second]),
         round(float(r[a, b]), 4),
-        float(_P(T[a, b], samples.n_variables)),
+        float(_P(T, samples.n_variables)[a, b]),
     )
