@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.special import ndtr, ndtri
 
-from ucad.claims.adequacy import MAX_P, NOTHING_LEFT
+from ucad.claims.adequacy import MAX_P
 from ucad.claims.answers import Answer, Claim, listed
 from ucad.claims.control import MAX_SMALLEST_SHARE
 from ucad.claims.ridge import curves, fitted
@@ -20,6 +20,10 @@ MIN_SHARE = 0.0025
 """r² of two residuals, |r| = .05, above which noise counts as shared. On 40 right models of 20 to
 100 variables and 6,000 samples no pair was significant at all; the bound keeps the small misfits of
 networks from counting where there are so many samples that everything is significant."""
+
+MIN_NOISE = 0.01
+"""The share of its variance that the factors must leave of a variable: of less, how the functions
+were fitted may be the larger part, and what noiseless children leave goes together."""
 
 MIN_ROWS = 100
 """Samples in which both variables are free: in fewer, a few extreme ones decide."""
@@ -137,14 +141,14 @@ def _centred(
 def _correlations(
     e: Residuals, free: Bool[np.ndarray, "rows some"]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """T and r of all pairs; 0 where too few samples have both free, or nothing but rounding."""
+    """T and r of all pairs; 0 where too few samples have both free, or one has hardly any noise."""
     squared, both = e**2, free.astype(e.dtype)
     product = e.T @ e
     T = product / np.sqrt(np.maximum(squared.T @ squared, 1e-30))
     power = squared.T @ both  # of e_i where j is free
     r = product / np.sqrt(np.maximum(power * power.T, 1e-30))
     count = both.T @ both
-    is_noise = squared.sum(axis=0) > NOTHING_LEFT * np.maximum(both.sum(axis=0), 1.0)
+    is_noise = squared.sum(axis=0) > MIN_NOISE * np.maximum(both.sum(axis=0), 1.0)
     able = (count >= MIN_ROWS) & is_noise & is_noise[:, None] & ~np.eye(len(r), dtype=bool)
     return np.where(able, T, 0.0), np.where(able, r, 0.0)
 
