@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import ucad
 from tests.claims.models import SCM, SMALL, System, samples_of
 from ucad.claims.answers import Answer
 from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
@@ -27,6 +28,7 @@ def test_likelihoods_are_those_of_scipy_in_the_units_of_the_variables():
     fit, test = samples.folds[0]
     x_fit, x, free = samples.original(fit), samples.original(test), ~samples.is_intervened[test]
     expected = SMALL.expected_variables(SMALL.state_map(x)).numpy()
+    fitted = SMALL.expected_variables(SMALL.state_map(x_fit)).numpy()
     model = stats.norm.logpdf(x, expected, SMALL.noise_scale.numpy())
     free_fit = ~samples.is_intervened[fit]
     own = [x_fit[free_fit[:, j], j] for j in range(5)]
@@ -34,9 +36,30 @@ def test_likelihoods_are_those_of_scipy_in_the_units_of_the_variables():
     nll = details["nll_per_variable"]
     assert nll["model"] == pytest.approx(-model[free].mean())
     assert nll["without_factors"] == pytest.approx(-alone[free].mean())
-    gain = ((model - alone) * free).sum(axis=1)
-    assert details["gain_per_sample"] == pytest.approx(gain.mean())
-    assert details["standard_error"] == pytest.approx(gain.std() / np.sqrt(len(gain)))
+    gain = np.zeros(len(x))
+    for j, mean in enumerate(v.mean() for v in own):
+        error_fit = x_fit[free_fit[:, j], j] - fitted[free_fit[:, j], j]
+        for sign, error, before in (
+            (1, x[:, j] - expected[:, j], error_fit),
+            (-1, x[:, j] - mean, own[j] - mean),
+        ):
+            scale = np.median(np.abs(before)) / stats.norm.ppf(0.75)
+            gain += sign * stats.t.logpdf(error, 4, scale=scale) * free[:, j]
+    assert details["gain_per_sample"] == pytest.approx(gain.mean(), rel=1e-4)
+    error = gain.std() / np.sqrt(len(gain))
+    assert details["standard_error"] == pytest.approx(error, rel=1e-4)
+
+
+def test_neither_the_units_nor_a_few_far_values_decide_whether_factors_help():
+    rng = np.random.default_rng(0)
+    problem = ucad.paper_problem("b", "16-3", seed=3, n_samples=2000)
+    heavy = problem.train.x.copy()
+    heavy[rng.integers(0, len(heavy), 8), rng.integers(0, 16, 8)] *= 60.0
+    units = 10.0 ** rng.uniform(-6, 6, 16)
+    for x in (problem.train.x * units, heavy):
+        data = replace(problem.train, x=x)
+        model = ucad.UCAD(3, factor_mechanism="linear", variable_mechanism="linear").fit(data)
+        assert model.certificate_["fit"].answer is Answer.YES
 
 
 @pytest.mark.parametrize(("held_out", "answer"), [(True, Answer.YES), (False, Answer.PARTLY)])

@@ -14,7 +14,12 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.solvers.auto import Class, has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.context import fit_in_context
-from ucad.solvers.kinds import fit_by_kind, told_as_clamps
+from ucad.solvers.kinds import (
+    fit_by_kind,
+    is_doubtful,
+    told_as_clamps,
+    with_nothing_believed,
+)
 from ucad.solvers.registry import SOLVERS, Help, SolveSettings, one_thread, solve, solver_named
 from ucad.solvers.search.noise_choice import fit_by_noise
 from ucad.solvers.search.solver import as_result, expressed
@@ -50,7 +55,8 @@ def factor_path(
     def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
         climb = _path_search(HeldOut(train, held_out, settings.seed), settings, numbers, progress)
         if not found:
-            found.append(climb.run())
+            climb, path = _climbed(climb)
+            found.append(path)
         return _no_factors(climb, found[0])
 
     with one_thread():
@@ -111,7 +117,7 @@ def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
     data, validation, settings, progress, checkpoint = task
     climb = _path_search(HeldOut(data, validation, settings.seed), settings, (0, None), progress)
     with one_thread():
-        path = climb.run()
+        climb, path = _climbed(climb)
     m = path.recommendation.n_factors
     if m == 0:
         return _no_factors(climb, path), path.to_json()
@@ -129,6 +135,39 @@ def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
     return replace(result, status=status, seconds=climb.budget.seconds), path.to_json()
 
 
+def _climbed(climb: PathSearch) -> tuple[PathSearch, FactorPath]:
+    """The path; climbed again with nothing believed of untold regimes where clamps make no sense.
+
+    They make none if no number of factors is adequate, or if targets still listen by the model of
+    the number recommended. The climb to an adequate number is kept, or that to the smaller one.
+    """
+    path = climb.run()
+    doubtful = with_nothing_believed(climb.held_out.train)
+    is_told = doubtful.kinds == climb.held_out.train.kinds
+    if path.cut_short or is_told or not _doubts_clamps(climb, path):
+        return climb, path
+    part = replace(climb.held_out, train=doubtful)
+    other = replace(climb, held_out=part, steps=[], runs={}, prepared={}, direct=None)
+    other.budget = climb.budget
+    doubting = other.run()
+    if doubting.cut_short or _height(path) <= _height(doubting):
+        return climb, path
+    return other, doubting
+
+
+def _doubts_clamps(climb: PathSearch, path: FactorPath) -> bool:
+    steps = {step.n_factors: step for step in path.steps}
+    chosen = steps[path.recommendation.n_factors]
+    return not chosen.is_adequate or is_doubtful(chosen.scm, climb.held_out.train)
+
+
+def _height(path: FactorPath) -> tuple[bool, int, float]:
+    """How good a path is, least being best: it is adequate, with few factors, and likely."""
+    m = path.recommendation.n_factors
+    chosen = next(step for step in path.steps if step.n_factors == m)
+    return not chosen.is_adequate, m if chosen.is_adequate else 0, chosen.nll
+
+
 def _asked(task: Task, climb: PathSearch, path: FactorPath) -> FitResult:
     """The fit of the path's number of factors, asked for kinds of interventions and for noise."""
     first, m = _of_path(climb, path), path.recommendation.n_factors
@@ -137,6 +176,7 @@ def _asked(task: Task, climb: PathSearch, path: FactorPath) -> FitResult:
     problem = replace(climb.problem(m, climb.families), noise_family=task.settings.noise_family)
     aid = Help(task.validation, task.progress)
     first = fit_by_noise(problem, aid, lambda _: first, first)
+    believes = climb.held_out.train is task.data
 
     def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
         if train is task.data:
@@ -144,7 +184,7 @@ def _asked(task: Task, climb: PathSearch, path: FactorPath) -> FitResult:
         believed = told_as_clamps(train)
         return solve(believed, with_number(task.settings, m), validation=held_out)
 
-    return fit_by_kind(task.data, task.validation, fit)
+    return fit_by_kind(task.data, task.validation, fit, None if believes else first)
 
 
 def fit_known(

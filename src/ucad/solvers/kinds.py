@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from ucad.data.kinds import RegimeKind
 from ucad.scm import FactorSCM
 from ucad.solvers.status import FitResult
 
-__all__ = ["fit_by_kind", "told_as_clamps"]
+__all__ = ["fit_by_kind", "is_doubtful", "told_as_clamps", "with_nothing_believed"]
 
 Fit = Callable[[InterventionalData, InterventionalData], FitResult]
 """Fits samples; the second part is for validation."""
@@ -24,7 +24,12 @@ UNTOLD = "of what kind the interventions are (tell it: --intervention, or with_k
 """What keeps a graph from being claimed in full where regimes given as clamps proved to be none."""
 
 
-def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: Fit) -> FitResult:
+def fit_by_kind(
+    data: InterventionalData,
+    validation: InterventionalData,
+    fit: Fit,
+    doubting: FitResult | None = None,
+) -> FitResult:
     """Fits, and where kinds of interventions are not told asks the model what they were.
 
     Clamps are believed first: they tell most. If in some regime a target still goes with what its
@@ -33,20 +38,39 @@ def fit_by_kind(data: InterventionalData, validation: InterventionalData, fit: F
     third fit believes in the others. The fit with the highest held-out likelihood is kept. Where
     some regimes proved soft, others may be so too weakly to be seen: for claims, nothing is
     believed of them.
+
+    Args:
+        data: what to learn from.
+        validation: held-out samples.
+        fit: fits samples.
+        doubting: a fit that believes nothing of untold regimes, where clamps made no sense before.
     """
-    first = fit(data, validation)
     untold = _untold(data)
-    if not untold.any() or not _listening(first.scm, data)[untold].any():
-        return _noted(first, data)
-    doubtful = _with(data, untold, RegimeKind.UNKNOWN)
-    trials = [(data, first), (doubtful, fit(doubtful, validation))]
-    best = max(trials, key=lambda trial: _held_out(trial[1], validation))
-    soft = untold & _listening(best[1].scm, data)
+    if doubting is not None:
+        trials = [doubting]
+    else:
+        first = fit(data, validation)
+        if not is_doubtful(first.scm, data):
+            return _noted(first, data)
+        trials = [first, fit(with_nothing_believed(data), validation)]
+    best = _best(trials, validation)
+    soft = untold & _listening(best.scm, data)
     found = _with(data, soft, RegimeKind.SOFT)
     if soft.any() and not soft[untold].all():
-        trials.append((found, fit(found, validation)))
-        best = max(trials, key=lambda trial: _held_out(trial[1], validation))
-    return _noted(best[1], found, untold & ~soft if soft.any() else None)
+        best = _best([*trials, fit(found, validation)], validation)
+    doubts = soft.any() or doubting is not None
+    return _noted(best, found, untold & ~soft if doubts else None)
+
+
+def is_doubtful(scm: FactorSCM, data: InterventionalData) -> bool:
+    """Whether by this model some regime whose kind is not told was no clamp."""
+    untold = _untold(data)
+    return bool(untold.any() and _listening(scm, data)[untold].any())
+
+
+def with_nothing_believed(data: InterventionalData) -> InterventionalData:
+    """The data with an unknown kind in all regimes whose kind is not told."""
+    return _with(data, _untold(data), RegimeKind.UNKNOWN)
 
 
 def told_as_clamps(data: InterventionalData) -> InterventionalData:
@@ -75,8 +99,9 @@ def _listening(scm: FactorSCM, data: InterventionalData) -> Bool[np.ndarray, " r
     return np.isin(data.regime_names, list(names))
 
 
-def _held_out(result: FitResult, validation: InterventionalData) -> float:
-    return -result.scm.nll(validation.x, validation.is_left_out)
+def _best(results: Sequence[FitResult], validation: InterventionalData) -> FitResult:
+    """The one of the highest held-out likelihood."""
+    return min(results, key=lambda one: one.scm.nll(validation.x, validation.is_left_out))
 
 
 def _noted(
