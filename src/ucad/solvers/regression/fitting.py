@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
 from ucad.scm.families import Family, Function
+from ucad.solvers.regression.affine_fits import WELL_CONDITIONED
 from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
 from ucad.solvers.regression.moments import NUMERICAL, without_noise
 
@@ -39,9 +40,6 @@ SAME = 0.999
 N_OTHER_STARTS = 2
 """How many other starts a stuck function gets. On the paper's noiseless settings c and d a third
 one never helped."""
-
-WELL_CONDITIONED = 1e-8
-"""Ratio of eigenvalues above which normal equations lose no more than eight of sixteen digits."""
 
 STUCK = (0.1, 20.0)
 """A fit is stuck if its error is between these multiples of s₀: below it is exact, above it is

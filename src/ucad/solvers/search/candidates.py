@@ -15,13 +15,17 @@ from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Regression, unit_variance
-from ucad.solvers.regression.moments import explained_nats, without_noise
+from ucad.solvers.regression.moments import (
+    explained_nats,
+    without_noise,
+)
 from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Problems, Selection, select_features
 from ucad.solvers.search.causes import MAX_CANDIDATES, Causes, parent_sets
 from ucad.solvers.search.choice import Choice, Order
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.turned_relations import Reading, turned_relations
 from ucad.solvers.search.variable_regressions import VariableRegressions
 
 __all__ = ["Candidates"]
@@ -81,7 +85,7 @@ class Candidates:
         since such a leaf is a proxy of its factor.
         """
         yield from self._known_anchors()
-        done: set[tuple[int, tuple[int, ...]]] = set()
+        done: set[Reading] = set()
         first = self.causes.may_cause
         for may_cause in self._readings(done):
             sets, _ = self._parent_sets(may_cause, self.problem.targets)
@@ -95,8 +99,12 @@ class Candidates:
                     )
         if self.regressions.is_searched and not self.problem.is_linear:
             yield from self._of_overlooked_parents(done)
+        if self.regressions.is_searched and self.problem.is_linear and not self.causes.is_noisy:
+            for j, chosen in turned_relations(self.problem, done):
+                parents = np.array(chosen)
+                yield from self.regressions.factors_of_variable(j, parents, parents, widen=False)
 
-    def _of_overlooked_parents(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[Function]:
+    def _of_overlooked_parents(self, done: set[Reading]) -> Iterator[Function]:
         """E[x_j | x_i] where no parents were found and all functions of x_i together explain x_j.
 
         A function that goes up and down needs several, and none of them pays alone.
@@ -118,7 +126,7 @@ class Candidates:
         residual = self._residual(choice, order, children)
         for k in range(len(order)):
             yield from self._pooled(choice, order, k, children, residual)
-        yield from self._separated(choice, order)
+        yield from self._separated(choice, order, children)
         yield from self.missing(residual, len(order))
 
     def missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
@@ -169,7 +177,7 @@ class Candidates:
                     int(j), parents, allowed, widen=False
                 )
 
-    def _readings(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
+    def _readings(self, done: set[Reading]) -> Iterator[BooleanMatrix]:
         """Who may cause whom, in ever other ways; `done` fills up on the way."""
         yield from self.causes.proposals
         if not self.regressions.is_searched or self.causes.never_acted_on.all():
@@ -183,9 +191,10 @@ class Candidates:
         yield may_cause & acted_on
         without = np.ones(len(may_cause), dtype=bool)
         without[[j for j, _ in done]] = False
-        yield self.problem.admissible.may_precede & acted_on & without
+        left = self.problem.admissible.may_precede & acted_on & without
+        yield self.causes.shortlist.among(left)
 
-    def _proxies(self, done: Collection[tuple[int, tuple[int, ...]]]) -> list[int]:
+    def _proxies(self, done: Collection[Reading]) -> list[int]:
         """The variables never acted on that were most often selected as parents."""
         often = np.bincount([i for _, parents in done for i in parents], minlength=1)
         often = np.pad(often, (0, self.data.n_variables - len(often)))
@@ -280,17 +289,20 @@ class Candidates:
         found = select_features(one, self.problem.penalty, backward=self._eliminates)
         return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
 
-    def _separated(self, choice: Choice, order: Order) -> Iterator[Function]:
-        """h(x) = z_k − c z_l without the parents that z_k and z_l share.
+    def _separated(self, choice: Choice, order: Order, children: Selection) -> Iterator[Function]:
+        """h(x) = z_k − c z_l without the parents of z_k that z_l has too, or that show z_l.
 
-        An anchor with two factors gives z_k + c z_l in place of z_k.
+        An anchor with two factors gives z_k + c z_l in place of z_k, with the parents of l or with
+        a child of l that stands for them.
         """
+        made = np.any(children.selected.reshape(*choice.parents.shape, -1), axis=2)
         for k in order:
             for other in order:
-                shared = choice.parents[:, k] & choice.parents[:, other]
-                own = np.flatnonzero(choice.parents[:, k] & ~shared)
+                through = choice.parents[:, other] | made[:, other]
+                shared = choice.parents[:, k] & through
+                own = np.flatnonzero(choice.parents[:, k] & ~through)
                 pair = (choice.functions[k], choice.functions[other])
-                if shared.any() and len(own) and pair not in self.separated:
+                if k != other and shared.any() and len(own) and pair not in self.separated:
                     self.separated.add(pair)
                     z, taken = choice.values[:, k], choice.values[:, other]
                     yield remainder(self.problem, z, taken, own)
