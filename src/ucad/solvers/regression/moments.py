@@ -212,8 +212,9 @@ def explained_nats(
     """
     free = ~is_intervened
     counts = free.sum(axis=0)
-    means = (x * free).sum(axis=0) / np.maximum(counts, 1)
-    targets = np.where(free, x - means, 0.0).astype(np.float32)
+    means = x.sum(axis=0, where=free, dtype=np.float64) / np.maximum(counts, 1)
+    targets = (x - means.astype(x.dtype)).astype(np.float32, copy=False)
+    targets[is_intervened] = 0.0
     total = np.maximum(np.einsum("sj,sj->j", targets, targets), 1e-12)
     gains = np.zeros((x.shape[1], columns.shape[1]))
     for some in np.array_split(

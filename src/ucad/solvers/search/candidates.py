@@ -209,11 +209,16 @@ class Candidates:
 
     def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
-        left = self.problem.targets - self._predicted(choice.values, order, children)
-        free = (~self.data.is_left_out).astype(np.float64)
-        weights = free if self.problem.weights is None else self.problem.weights
-        mean = (left * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1)
-        return np.where(free > 0, left - mean, 0.0)
+        left = self._predicted(choice.values, order, children)
+        np.subtract(self.problem.targets, left, out=left)
+        if self.problem.weights is None:
+            left[self.data.is_left_out] = 0.0
+            left -= left.sum(axis=0) / np.maximum(self.data.moments.left_out.n_free, 1)
+        else:
+            mass = np.maximum(self.problem.weights.sum(axis=0), 1)
+            left -= np.einsum("sj,sj->j", left, self.problem.weights) / mass
+        left[self.data.is_left_out] = 0.0
+        return left
 
     def _pooled(
         self,
@@ -264,9 +269,12 @@ class Candidates:
         """Of very many possible parents the current ones and the most correlated."""
         if len(allowed) <= MAX_CANDIDATES:
             return allowed
-        x = self.data.x[:, allowed]
+        x, sums = self.data.x, self.data.moments.sums
         weighted = regression.weights * (regression.target - regression.target.mean())
-        strength = np.abs(weighted @ (x - x.mean(axis=0))) / x.std(axis=0)
+        mean = sums / len(x)
+        spread = np.sqrt(np.diagonal(self.data.moments.total) / len(x) - mean**2 + 1e-12)
+        cross = weighted.astype(x.dtype, copy=False) @ x - weighted.sum() * mean
+        strength = (np.abs(cross) / spread)[allowed]
         strength[np.isin(allowed, current)] = np.inf
         return np.sort(allowed[np.argsort(-strength, kind="stable")[:MAX_CANDIDATES]])
 
@@ -314,9 +322,8 @@ class Candidates:
         features = self.problem.variable_family.features(values[:, order])
         width = features.shape[2]
         chosen = [c * width + f for c in order for f in range(width)]
-        predicted: VariableSamples = (
-            features.reshape(len(values), -1) @ children.coefficients[:, chosen].T
-        )
+        weights = children.coefficients[:, chosen].T.astype(features.dtype)
+        predicted: VariableSamples = features.reshape(len(values), -1) @ weights
         return predicted
 
     def _slope(

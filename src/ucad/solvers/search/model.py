@@ -224,7 +224,8 @@ def unexplained(problem: Problem, model: Model) -> VariableSamples:
     """What the factors leave of every variable; 0 where it is clamped."""
     y, z = problem.targets, model.state
     left = np.stack([y - g.values(z) for y, g in zip(y.T, model.variables, strict=True)]).T
-    return np.where(problem.data.is_left_out, 0.0, left)
+    left[problem.data.is_left_out] = 0.0
+    return left
 
 
 def pseudo_target(

@@ -31,6 +31,10 @@ of a standard deviation."""
 MIN_REFERENCE = 50
 """Samples in which nothing is acted on, to serve as reference; else those in which v is free."""
 
+MIN_SLOPE = 4
+"""Samples in which a variable is acted on, for a slope: three of them cannot show an ancestor, even
+if they lie on a line."""
+
 MIN_ROWS = 50
 """Samples with a varying clamp after which a pair counts as tested."""
 
@@ -204,7 +208,8 @@ class RegimeTests:
     def slopes(self) -> tuple[Int[np.ndarray, " groups"], Slopes]:
         """The variables set to varying values from outside, and regressions on them there."""
         says_all = self.family.is_affine & self.is_moved
-        skipped = self.is_constant | self.still_listens | says_all
+        few = self.data.n_samples - self.acted_on.n_free < MIN_SLOPE
+        skipped = self.is_constant | self.still_listens | says_all | few
         some = self.targets[~skipped[self.targets]]
         groups = Groups.of([self.acted_on[v] for v in some])
         cause = self.data.x[groups.rows, some[groups.number]].astype(np.float64)
