@@ -37,6 +37,10 @@ MAX_PROXIES = 8
 """Variables never acted on that are left out in turn, since one may stand for the factor it hangs
 on while others are causes."""
 
+SAMPLES_AT_ONCE = 8192
+"""Samples whose features are held at a time: sums of so many in single precision keep six
+digits."""
+
 STEP = 1e-4
 """Of numerical derivatives along a factor of unit variance."""
 
@@ -280,13 +284,7 @@ class Candidates:
 
     def _select(self, regression: Regression, allowed: Variables) -> Variables:
         """Weighted stepwise selection of additive features of the allowed variables."""
-        target, weights = regression
-        features = self.problem.factor_family.features(self.data.x[:, allowed])
-        width = features.shape[2]
-        both = np.concatenate([features.reshape(len(target), -1), target[:, None]], axis=1)
-        share = weights / weights.sum()
-        both = ((both - share @ both) * np.sqrt(share)[:, None]).astype(np.float32)
-        gram = (both.T @ both).astype(np.float64)
+        gram, width = self._weighted_gram(regression, allowed)
         gram[np.diag_indices_from(gram)] += self.problem.floor
         if self.problem.noise is not None:
             noise = np.diag(self.problem.noise[allowed])
@@ -296,6 +294,27 @@ class Candidates:
         one = Problems(gram[None], count, np.array([0]), everything)
         found = select_features(one, self.problem.penalty, backward=self._eliminates)
         return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
+
+    def _weighted_gram(
+        self, regression: Regression, allowed: Variables
+    ) -> tuple[Float[np.ndarray, "both both"], int]:
+        """The weighted covariance of features and target, and the features per variable.
+
+        In blocks of samples, so that no features of all samples are held.
+        """
+        target, weights = regression
+        share, family = weights / weights.sum(), self.problem.factor_family
+        mean, gram, width = np.zeros(1), np.zeros((1, 1)), 1
+        for start in range(0, len(target), SAMPLES_AT_ONCE):
+            rows = slice(start, start + SAMPLES_AT_ONCE)
+            features = family.features(self.data.x[rows][:, allowed])
+            width = features.shape[2]
+            both = np.column_stack([features.reshape(len(features), -1), target[rows]])
+            root = np.sqrt(share[rows])
+            both = (both * root[:, None]).astype(np.float32)
+            mean = mean + root @ both
+            gram = gram + both.T @ both
+        return gram - mean[:, None] * mean, width
 
     def _separated(self, choice: Choice, order: Order, children: Selection) -> Iterator[Function]:
         """h(x) = z_k − c z_l without the parents of z_k that z_l has too, or that show z_l.
