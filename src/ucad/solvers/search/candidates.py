@@ -14,15 +14,15 @@ from ucad.data import InterventionalData
 from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Regression, unit_variance
+from ucad.solvers.regression.fitting import unit_variance
 from ucad.solvers.regression.moments import (
     explained_nats,
-    without_noise,
 )
 from ucad.solvers.regression.parent_selection import fit_with_selection
-from ucad.solvers.regression.stepwise import Problems, Selection, select_features
-from ucad.solvers.search.causes import MAX_CANDIDATES, Causes, parent_sets
+from ucad.solvers.regression.stepwise import Selection
+from ucad.solvers.search.causes import Causes, parent_sets
 from ucad.solvers.search.choice import Choice, Order
+from ucad.solvers.search.factor_parents import likely_parents, select_parents
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.remainder import remainder
 from ucad.solvers.search.turned_relations import Reading, turned_relations
@@ -36,10 +36,6 @@ TWIN = 0.95
 MAX_PROXIES = 8
 """Variables never acted on that are left out in turn, since one may stand for the factor it hangs
 on while others are causes."""
-
-SAMPLES_AT_ONCE = 8192
-"""Samples whose features are held at a time: sums of so many in single precision keep six
-digits."""
 
 STEP = 1e-4
 """Of numerical derivatives along a factor of unit variance."""
@@ -249,8 +245,8 @@ class Candidates:
         slope = self._slope(choice, order[k], children, its) * root
         left = residual[:, its] * root
         regression = pseudo_target(z, slope, left, 1.0 / children.residual[its])
-        allowed = self._likely(regression, allowed, current.parents)
-        parents = self._select(regression, allowed)
+        allowed = likely_parents(self.data, regression, allowed, current.parents)
+        parents = select_parents(self.problem, regression, allowed, backward=self._eliminates)
         if not self.problem.factor_family.is_affine:
             parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
         if len(parents):
@@ -268,53 +264,6 @@ class Candidates:
                 proposed = np.logical_or.reduce(self.causes.proposals)
                 possible &= proposed[:, is_child].any(axis=1)
         return np.flatnonzero(possible)
-
-    def _likely(self, regression: Regression, allowed: Variables, current: Variables) -> Variables:
-        """Of very many possible parents the current ones and the most correlated."""
-        if len(allowed) <= MAX_CANDIDATES:
-            return allowed
-        x, sums = self.data.x, self.data.moments.sums
-        weighted = regression.weights * (regression.target - regression.target.mean())
-        mean = sums / len(x)
-        spread = np.sqrt(np.diagonal(self.data.moments.total) / len(x) - mean**2 + 1e-12)
-        cross = weighted.astype(x.dtype, copy=False) @ x - weighted.sum() * mean
-        strength = (np.abs(cross) / spread)[allowed]
-        strength[np.isin(allowed, current)] = np.inf
-        return np.sort(allowed[np.argsort(-strength, kind="stable")[:MAX_CANDIDATES]])
-
-    def _select(self, regression: Regression, allowed: Variables) -> Variables:
-        """Weighted stepwise selection of additive features of the allowed variables."""
-        gram, width = self._weighted_gram(regression, allowed)
-        gram[np.diag_indices_from(gram)] += self.problem.floor
-        if self.problem.noise is not None:
-            noise = np.diag(self.problem.noise[allowed])
-            gram[:-1, :-1] = without_noise(gram[:-1, :-1], noise)
-        count = np.array([float(regression.n_samples)])
-        everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
-        one = Problems(gram[None], count, np.array([0]), everything)
-        found = select_features(one, self.problem.penalty, backward=self._eliminates)
-        return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
-
-    def _weighted_gram(
-        self, regression: Regression, allowed: Variables
-    ) -> tuple[Float[np.ndarray, "both both"], int]:
-        """The weighted covariance of features and target, and the features per variable.
-
-        In blocks of samples, so that no features of all samples are held.
-        """
-        target, weights = regression
-        share, family = weights / weights.sum(), self.problem.factor_family
-        mean, gram, width = np.zeros(1), np.zeros((1, 1)), 1
-        for start in range(0, len(target), SAMPLES_AT_ONCE):
-            rows = slice(start, start + SAMPLES_AT_ONCE)
-            features = family.features(self.data.x[rows][:, allowed])
-            width = features.shape[2]
-            both = np.column_stack([features.reshape(len(features), -1), target[rows]])
-            root = np.sqrt(share[rows])
-            both = (both * root[:, None]).astype(np.float32)
-            mean = mean + root @ both
-            gram = gram + both.T @ both
-        return gram - mean[:, None] * mean, width
 
     def _separated(self, choice: Choice, order: Order, children: Selection) -> Iterator[Function]:
         """h(x) = z_k − c z_l without the parents of z_k that z_l has too, or that show z_l.
