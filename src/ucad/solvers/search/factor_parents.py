@@ -61,13 +61,14 @@ def _weighted_gram(
     target, weights = regression
     share, family = weights / weights.sum(), problem.factor_family
     mean, gram, width = np.zeros(1), np.zeros((1, 1)), 1
+    dtype = np.float64 if family.is_affine else np.float32
     for start in range(0, len(target), SAMPLES_AT_ONCE):
         rows = slice(start, start + SAMPLES_AT_ONCE)
         features = family.features(problem.data.x[rows][:, allowed])
         width = features.shape[2]
         both = np.column_stack([features.reshape(len(features), -1), target[rows]])
         root = np.sqrt(share[rows])
-        both = (both * root[:, None]).astype(np.float32)
+        both = (both * root[:, None]).astype(dtype, copy=False)
         mean = mean + root @ both
         gram = gram + both.T @ both
     return gram - mean[:, None] * mean, width
