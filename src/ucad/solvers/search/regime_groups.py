@@ -11,7 +11,11 @@ from jaxtyping import Bool, Float, Int
 
 from ucad.scm.families import Family
 
-__all__ = ["Groups", "Slopes"]
+__all__ = ["MIN_SLOPE", "Groups", "Slopes"]
+
+MIN_SLOPE = 4
+"""Samples in which a variable is acted on, for a slope: three of them cannot show an ancestor, even
+if they lie on a line."""
 
 PRICE_PER_FUNCTION = 2.0
 """Nats for every further function of x_v that a slope may use."""

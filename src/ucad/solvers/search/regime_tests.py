@@ -20,7 +20,7 @@ from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.data.moments import RowsByVariable, product
 from ucad.scm.families import Family
-from ucad.solvers.search.regime_groups import Groups, Slopes
+from ucad.solvers.search.regime_groups import MIN_SLOPE, Groups, Slopes
 
 __all__ = ["POWER", "RegimeTests"]
 
@@ -30,10 +30,6 @@ of a standard deviation."""
 
 MIN_REFERENCE = 50
 """Samples in which nothing is acted on, to serve as reference; else those in which v is free."""
-
-MIN_SLOPE = 4
-"""Samples in which a variable is acted on, for a slope: three of them cannot show an ancestor, even
-if they lie on a line."""
 
 MIN_ROWS = 50
 """Samples with a varying clamp after which a pair counts as tested."""
