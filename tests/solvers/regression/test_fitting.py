@@ -118,6 +118,15 @@ def test_a_stuck_network_is_started_again_and_a_noisy_one_is_not():
     assert noisy.refit_stuck(x, stuck, everything(y)) is stuck
 
 
+def test_noise_that_is_as_small_as_the_error_of_a_stuck_network_is_left_alone():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 2))
+    y = np.tanh(x[:, 0] + x[:, 1]) + 0.1 * rng.standard_normal(2000)
+    fitted = NET.fit(x, BOTH, everything(y))
+    fitter = replace(NET, floor=everything(y).error(fitted, x) / 5)
+    assert fitter.refit_stuck(x, fitted, everything(y)) is fitted
+
+
 def test_the_nats_of_a_smaller_error_are_half_its_log_odds_per_sample():
     y = everything(np.zeros(100))
     assert LINE.nats(y, 0.5, 0.5) == 0

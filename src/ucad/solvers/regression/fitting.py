@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
-from ucad.scm.families import Family, Function
+from ucad.scm.families import EMPTY, Family, Function
 from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
 from ucad.solvers.regression.moments import NUMERICAL, without_noise
 
@@ -168,7 +168,7 @@ class Fitter:
             return function
         best, left = function, regression.error(function, x) / self.floor
         for start in range(1, N_OTHER_STARTS + 1):
-            if not STUCK[0] < left < STUCK[1]:
+            if not STUCK[0] < left < STUCK[1] or not self._leaves_structure(x, best, regression):
                 break
             other = replace(self, seed=self.seed + start)
             first = other._first(x, function.parents, regression, wide=True)
@@ -176,6 +176,16 @@ class Fitter:
             error = regression.error(trial, x) / self.floor
             best, left = min((best, left), (trial, error), key=lambda pair: pair[1])
         return best
+
+    def _leaves_structure(
+        self, x: VariableSamples, function: Function, regression: Regression
+    ) -> bool:
+        """Whether random hidden units predict what a function leaves: noise is not predictable."""
+        left = Regression(regression.target - function.values(x), regression.weights)
+        other = replace(self, seed=self.seed + N_OTHER_STARTS + 1)
+        guess = other._first(x, function.parents, left, wide=True)
+        share = left.error(guess, x) / max(left.error(EMPTY, x), 1e-300)
+        return -left.n_samples / 2 * float(np.log(max(share, 1e-300))) > self.penalty
 
     def nats(self, regression: Regression, before: float, after: float) -> float:
         """Log-likelihood that is gained if the error falls from one value to the other."""
