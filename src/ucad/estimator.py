@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, no_type_check
 
@@ -15,40 +14,28 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ucad._types import Progress
-from ucad.about_fit import about_data, plain_settings, sample_of
-from ucad.claims import certify
-from ucad.claims.parts import Parts, parts_of
+from ucad.about_fit import about_data, sample_of
+from ucad.conclusion import Conclusion, conclude
 from ucad.consensus.auto_fit import factor_path, fit_auto, fit_known, with_number
-from ucad.consensus.consensus import Consensus, find_consensus, noted, together
+from ucad.consensus.consensus import Consensus, find_consensus, noted
 from ucad.consensus.path import FactorPath
 from ucad.consensus.resampling import check_n_runs
 from ucad.consensus.running import RunOptions, fits_folder
 from ucad.consensus.support import Support
-from ucad.data import InterventionalData, Scaling
-from ucad.data.checks import as_flags, check_fittable
+from ucad.data import InterventionalData
 from ucad.data.context import take_context
-from ucad.data.duplicates import Columns, merge_duplicates, merged_as
-from ucad.data.given import (
-    as_numbers,
-    clamps_of,
-    columns_by_name,
-    finite_values,
-    given_interventions,
-    take_column,
-)
-from ucad.data.readings import reading_noise
-from ucad.data.transforms import Reads
+from ucad.data.duplicates import merged_as
+from ucad.data.given import as_factors, finite_values, take_column
 from ucad.effects import RegimePredictions, predict_regimes
-from ucad.errors import InvalidInputError
-from ucad.inputs import as_data, validated
-from ucad.parameters import as_callable, as_flag, as_whole_number, check_device, seed_of
+from ucad.inputs import as_data, clamped, samples_and_context
+from ucad.parameters import as_callable
+from ucad.preparation import Prepared, prepare
 from ucad.report.plots import Plots
-from ucad.runs import Run, load_run, save_run
+from ucad.runs import load_run, save_run
+from ucad.saving import restore, run_of, settings_of
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import AUTO, Readout, SolveSettings
-from ucad.solvers.rest import checked_on_rest
-from ucad.solvers.transform_choice import choose_reads
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
@@ -218,41 +205,25 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_n_runs(self.n_runs)
         options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
-        data, (train, validation, unseen) = self._parts(X, interventions, context)
-        scaling = self._scaling(train)
-        settings = self._settings(data, scaling)
+        ready = self._prepared(X, interventions, context)
+        train, validation = ready.standardised
         fit = fit_auto if self.n_factors == AUTO else fit_known
         result, self.path_ = fit(
-            train.standardised(scaling),
-            settings,
-            validation=validation.standardised(scaling),
+            train,
+            ready.settings,
+            validation=validation,
             progress=as_callable(self.progress, "progress"),
             checkpoint=checkpoint,
         )
-        self.data_, self.sample_ = (
-            about_data(data) | self.columns_.to_json() | self.reads_.to_json(),
-            sample_of(data, settings.seed),
-        )
-        result = result.with_notes(self.reads_.note)
+        self.data_ = about_data(ready.data) | self.columns_.to_json() | self.reads_.to_json()
+        self.sample_ = sample_of(ready.data, ready.settings.seed)
         self.acts_on_ = result.acts_on
-        scm = result.scm.in_original_units(scaling)
-        known = data if unseen is None else together(train, validation)
-        data, train, validation = (result.seen(scm, part) for part in (data, train, validation))
-        unseen = None if unseen is None else result.seen(scm, unseen)
-        held_out = validation if unseen is None else unseen
-        result = replace(result, status=checked_on_rest(result, scm, data, held_out))
-        self._keep(result, scm.canonical(train.x))
-        self.certificate_ = certify(
-            self.scm_,
-            data.complete,
-            held_out=None if unseen is None else unseen.complete,
-            train=data.complete if unseen is None else train.complete,
-            notes=result.status,
-            seed=settings.seed,
-        )
+        found = conclude(result.with_notes(self.reads_.note), ready)
+        result, self.certificate_ = found.result, found.certificate
+        self._keep(result, found.scm)
         if self.n_runs and self.graph_.n_factors:
-            found = with_number(settings, self.graph_.n_factors)
-            self._find_consensus(result, known, found, options)
+            settings = with_number(ready.settings, self.graph_.n_factors)
+            self._consensus(found, settings, options)
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
@@ -275,22 +246,15 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             first: the smallest number of factors.
             last: the largest; 12 or half as many as variables if not given.
         """
-        data, (train, validation, _) = self._parts(X, interventions, context)
-        scaling = self._scaling(train)
-        parts = (train.standardised(scaling), validation.standardised(scaling))
-        return factor_path(*parts, self._settings(data, scaling), (first, last), self.progress)
+        ready = self._prepared(X, interventions, context)
+        train, validation = ready.standardised
+        return factor_path(train, validation, ready.settings, (first, last), self.progress)
 
-    def _find_consensus(
-        self,
-        result: FitResult,
-        data: InterventionalData,
-        settings: SolveSettings,
-        options: RunOptions,
-    ) -> None:
+    def _consensus(self, fit: Conclusion, settings: SolveSettings, options: RunOptions) -> None:
         self.consensus_ = found = find_consensus(
-            result,
-            self.scm_,
-            data,
+            fit.result,
+            fit.scm,
+            fit.known,
             settings,
             n_runs=self.n_runs,
             certificate=self.certificate_,
@@ -308,28 +272,26 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Of noisy readings it is a posterior mean (`ucad.scm.estimated_state`).
         """
-        x, w = self._samples(X, context)
+        check_is_fitted(self)
+        x, w = samples_and_context(self, X, context)
         return finite_values(estimated_state(self.scm_, x, w).z.cpu().numpy())
 
     def inverse_transform(self, Z: ArrayLike) -> NDArray[np.float64]:
         """F_X: the variables expected from given factors."""
         check_is_fitted(self)
-        Z = as_numbers(Z, "Z")
-        if Z.ndim != 2 or Z.shape[1] != self.graph_.n_factors:
-            raise InvalidInputError(
-                f"'Z' must be samples × {self.graph_.n_factors} factors. Got shape {Z.shape}."
-            )
-        x = finite_values(self.scm_.expected_variables(Z).cpu().numpy())
+        z = as_factors(Z, self.graph_.n_factors)
+        x = finite_values(self.scm_.expected_variables(z).cpu().numpy())
         return self.columns_.expanded(self.reads_.measured(x))
 
     def score(self, X: Any, y: Any = None, interventions: Any = None) -> float:  # noqa: ARG002
         """The mean log-likelihood of a sample, clamped variables left out."""
+        check_is_fitted(self)
         if isinstance(interventions, str):
             X, interventions = take_column(X, interventions)
-        x, w = self._samples(X)
+        x, w = samples_and_context(self, X)
         own = isinstance(X, InterventionalData) and merged_as(X, self.graph_.variable_names)
-        clamped = own.is_left_out if own else self._clamps(x, interventions)
-        return float(finite_values(self.scm_.log_likelihood(x, clamped, w).cpu().numpy()).mean())
+        left_out = own.is_left_out if own else clamped(self, len(x), interventions)
+        return float(finite_values(self.scm_.log_likelihood(x, left_out, w).cpu().numpy()).mean())
 
     def predict_regimes(self, X: InterventionalData) -> RegimePredictions:
         """What every regime of the data changes, predicted beside measured, with a scoreboard."""
@@ -353,22 +315,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Writes a run folder: safetensors and JSON, read back by `ucad.load`."""
         check_is_fitted(self)
-        save_run(
-            Run(
-                scm=self.scm_,
-                status=self.status_,
-                certificate=self.certificate_,
-                sample=self.sample_,
-                consensus=self.consensus_,
-                settings=plain_settings(self.get_params(deep=False)),
-                history=self.history_,
-                data=self.data_,
-                seconds=self.fit_seconds_,
-                factors=self.path_,
-            ),
-            folder,
-            force=force,
-        )
+        save_run(run_of(self), folder, force=force)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scm_")
@@ -386,94 +333,17 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
         return as_data(self, X, interventions)
 
-    def _parts(self, X: Any, interventions: Any, context: Any) -> tuple[InterventionalData, Parts]:
-        """All data, and the parts to learn from, to choose by, and to test claims on."""
+    def _prepared(self, X: Any, interventions: Any, context: Any) -> Prepared:
         X, covariates = take_context(X, context)
         data = self._as_data(X, interventions)
-        data = data if covariates is None else data.with_context(covariates)
-        check_fittable(data.x, data.variable_names)
-        data, self.columns_ = merge_duplicates(data)
-        asked = "none" if self.reads == AUTO and self.measurement != "none" else self.reads
-        seed = seed_of(self.random_state)
-        self.reads_ = choose_reads(data, asked, self.n_factors, seed)
-        data = self.reads_.of(data)
-        # With measurement noise there is one class of mechanisms, and nothing to choose by.
-        noise = reading_noise(data, self.measurement, self.measurement_noise)
-        chooses = noise is None or isinstance(self.n_factors, str)
-        return data, parts_of(data, self.validation_share, seed, chooses=chooses)
-
-    def _scaling(self, train: InterventionalData) -> Scaling:
-        if as_flag(self.standardise, "standardise"):
-            return Scaling.of(train.x)
-        return Scaling(np.zeros(train.n_variables), np.ones(train.n_variables))
-
-    def _settings(self, data: InterventionalData, scaling: Scaling) -> SolveSettings:
-        is_auto = isinstance(self.n_factors, str) and self.n_factors == AUTO
-        n_factors = (
-            1 if is_auto else as_whole_number(self.n_factors, "n_factors", low=1, other=AUTO)
-        )
-        if n_factors > data.n_variables:
-            raise InvalidInputError(
-                f"The 'n_factors' parameter of UCAD must be at most the number of variables, "
-                f"{data.n_variables}. Got {self.n_factors} instead."
-            )
-        check_device(self.device)
-        noise = reading_noise(data, self.measurement, self.measurement_noise)
-        return SolveSettings(
-            n_factors=int(n_factors),
-            solver=self.solver,
-            factor_mechanism=self.factor_mechanism,
-            variable_mechanism=self.variable_mechanism,
-            prior=None if self.prior is None else self.prior.merged(self.columns_.variable),
-            context_acts_on=self.context_acts_on,
-            unmeasured=self.unmeasured,
-            seed=seed_of(self.random_state),
-            device=self.device,
-            max_seconds=self.max_seconds,
-            noise=None if noise is None else (noise / scaling.scale**2).tolist(),
-            noise_family=self.noise,
-            readouts=self.readouts,
-        )
-
-    def _samples(
-        self, X: Any, context: Any = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """The variables, and the covariates of the model if they are given."""
-        check_is_fitted(self)
-        X, known = take_context(X, context)
-        effect, names = self.scm_.context, self.graph_.variable_names
-        if isinstance(X, InterventionalData):
-            x, known = self.reads_.of(merged_as(X, names)).x, known or X.context
-        else:
-            by_name = None if hasattr(self, "feature_names_in_") else columns_by_name(X, names)
-            table = validated(self, X, reset=False) if by_name is None else by_name
-            x = self.reads_.values(self.columns_.merged(table) if by_name is None else table)
-        return x, None if known is None or effect is None else known.aligned(effect.names).values
-
-    def _clamps(self, x: NDArray[np.float64], interventions: Any) -> NDArray[np.bool_] | None:
-        if interventions is None:
-            return None
-        given = given_interventions(interventions, (len(x), self.n_features_in_))
-        if isinstance(given, np.ndarray):
-            return self.columns_.any_of(as_flags(given, "interventions"))
-        return clamps_of(given, self.graph_.variable_names)
+        ready = prepare(self, data if covariates is None else data.with_context(covariates))
+        self.columns_, self.reads_ = ready.columns, ready.reads
+        return ready
 
 
 def load(folder: str | Path) -> UCAD:
     """Reads a fitted model from a run folder; runs no code from it."""
     run = load_run(folder)
-    known = UCAD().get_params(deep=False)
-    settings = {name: value for name, value in run.settings.items() if name in known}
-    model = UCAD(**settings | {"prior": None, "progress": None, "readouts": None})
-    result = FitResult(
-        run.scm, run.status, float("nan"), tuple(map(dict, run.history)), run.seconds
-    )
-    model._keep(result, run.scm)
-    model.certificate_, model.data_, model.sample_ = run.certificate, dict(run.data), run.sample
-    model.path_ = None if run.factors is None else dict(run.factors)
-    model.consensus_ = run.consensus
-    model.support_ = None if run.consensus is None else run.consensus.support
-    model.columns_ = Columns.from_json(run.data, run.scm.graph.n_variables)
-    model.reads_ = Reads.from_json(run.data, run.scm.graph.n_variables)
-    model.n_features_in_ = len(model.columns_.variable)
+    model = UCAD(**settings_of(run, UCAD().get_params(deep=False)))
+    restore(model, run)
     return model

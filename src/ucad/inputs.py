@@ -1,4 +1,4 @@
-"""What users hand to an estimator, as data: arrays, frames, or data sets with interventions."""
+"""What users hand to an estimator, before and after its fit: arrays, frames, or data sets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from ucad.data import InterventionalData
-from ucad.data.checks import as_layers, check_finite
-from ucad.data.given import check_table, given_interventions, take_column
+from ucad.data.checks import as_flags, as_layers, check_finite
+from ucad.data.context import take_context
+from ucad.data.duplicates import merged_as
+from ucad.data.given import (
+    check_table,
+    clamps_of,
+    columns_by_name,
+    given_interventions,
+    take_column,
+)
 from ucad.errors import InvalidInputError
 
-__all__ = ["as_data", "validated"]
+__all__ = ["as_data", "clamped", "samples_and_context", "validated"]
 
 
 def as_data(estimator: Any, X: Any, interventions: Any) -> InterventionalData:
@@ -47,3 +55,28 @@ def validated(estimator: Any, X: Any, **options: Any) -> NDArray[np.float64]:
     names = getattr(estimator, "feature_names_in_", range(x.shape[1]))
     check_finite(x, [str(name) for name in names])
     return np.ascontiguousarray(x)
+
+
+def samples_and_context(
+    model: Any, X: Any, context: Any = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """The variables of a fitted model, and its covariates if they are given."""
+    X, known = take_context(X, context)
+    effect, names = model.scm_.context, model.graph_.variable_names
+    if isinstance(X, InterventionalData):
+        x, known = model.reads_.of(merged_as(X, names)).x, known or X.context
+    else:
+        by_name = None if hasattr(model, "feature_names_in_") else columns_by_name(X, names)
+        table = validated(model, X, reset=False) if by_name is None else by_name
+        x = model.reads_.values(model.columns_.merged(table) if by_name is None else table)
+    return x, None if known is None or effect is None else known.aligned(effect.names).values
+
+
+def clamped(model: Any, n_samples: int, interventions: Any) -> NDArray[np.bool_] | None:
+    """Which variables of a fitted model were clamped in which samples; None if not told."""
+    if interventions is None:
+        return None
+    given = given_interventions(interventions, (n_samples, model.n_features_in_))
+    if isinstance(given, np.ndarray):
+        return model.columns_.any_of(as_flags(given, "interventions"))
+    return clamps_of(given, model.graph_.variable_names)

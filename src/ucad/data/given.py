@@ -22,6 +22,7 @@ from ucad.data.targets import (
 from ucad.errors import InvalidInputError
 
 __all__ = [
+    "as_factors",
     "as_numbers",
     "check_table",
     "clamps_of",
@@ -208,6 +209,14 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"'{name}' must be a matrix of numbers: {error}.") from error
+
+
+def as_factors(Z: Any, n_factors: int) -> NDArray[np.float64]:
+    """Values of factors: one row per sample, one column per factor."""
+    z = as_numbers(Z, "Z")
+    if z.ndim != 2 or z.shape[1] != n_factors:
+        raise InvalidInputError(f"'Z' must be samples × {n_factors} factors. Got shape {z.shape}.")
+    return z
 
 
 def finite_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
