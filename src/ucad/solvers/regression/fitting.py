@@ -156,19 +156,22 @@ class Fitter:
         return self._fit(x, regression, self._first(x, parents, regression))
 
     def refit_stuck(
-        self, x: VariableSamples, function: Function, regression: Regression
+        self, x: VariableSamples, function: Function, regression: Regression, *, noisy: bool = False
     ) -> Function:
         """The function from other starts, with more freedom, if it is stuck short of exactness.
 
         A network fitted to the values of one of its own size can end at an error of 1e-3 instead
         of 1e-6; one half as wide again hardly ever does. Beside noise that is nothing; without
-        noise it costs thousands of nats, and a wrong graph may win by them.
+        noise it costs thousands of nats, and a wrong graph may win by them. With `noisy`, what is
+        left may be noise as well: then random hidden units must predict some of it.
         """
         if self.family.is_linear_in_weights or len(function.parents) < 2:
             return function
         best, left = function, regression.error(function, x) / self.floor
         for start in range(1, N_OTHER_STARTS + 1):
-            if not STUCK[0] < left < STUCK[1] or not self._leaves_structure(x, best, regression):
+            if not STUCK[0] < left < STUCK[1]:
+                break
+            if noisy and not self._leaves_structure(x, best, regression):
                 break
             other = replace(self, seed=self.seed + start)
             first = other._first(x, function.parents, regression, wide=True)

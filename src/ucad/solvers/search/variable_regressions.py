@@ -126,7 +126,8 @@ class VariableRegressions:
         start: Function | None = None,
     ) -> Function:
         fitted = fit_with_selection(self.data, parents, regression, allowed, self.fitter, start)
-        return self.fitter.refit_stuck(self.data.x, fitted, regression)
+        noisy = self.causes.is_noisy
+        return self.fitter.refit_stuck(self.data.x, fitted, regression, noisy=noisy)
 
     def _gain(self, new: Function, old: Function, regression: Regression) -> float:
         """Nats that one function gains over another, less the price of its parents."""
