@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from ucad.claims.answers import Answer, Claim
+from ucad.claims.answers import Answer, Claim, percent
 from ucad.claims.explained import Effect, effect_of, explained_answer, pooled
 from ucad.claims.ridge import Ridge, curves
 from ucad.claims.samples import Rows, TestSamples
@@ -219,9 +219,9 @@ class _RegimeTests:
         else:
             text = (
                 f"Of what {len(effects)} interventions do to all other variables, "
-                f"{total.explained:.0%} (± {2 * total.error:.0%}) is predicted; no effect at all "
-                f"would be 0 %, a graph with permuted variables "
-                f"{total.explained_by_permuted:.0%}."
+                f"{percent(total.explained)} (± {percent(2 * total.error)}) is predicted; no "
+                "effect at all would be 0 %, a graph with permuted variables "
+                f"{percent(total.explained_by_permuted)}."
             )
             if details["n_missed_by_half"]:
                 text += f" {details['n_missed_by_half']} are missed by more than half."

@@ -226,6 +226,22 @@ _STRUCTURE: dict[str, World] = {
         Planted(flaw="feedback", strength=0.3),
         "A child of a factor acts weakly on a parent of the same factor.",
     ),
+    "weak-feedback": World(
+        Planted(flaw="feedback", strength=0.15),
+        "A child of a factor acts on a parent of the same factor, half as much as in `feedback`.",
+    ),
+    "confounded-factors": World(
+        Planted(flaw="confounded-factors", strength=0.3),
+        "One hidden cause acts on two factors.",
+    ),
+    "selected": World(
+        Planted(flaw="selected", strength=1.5),
+        "Samples with low values of two variables are seldom kept.",
+    ),
+    "mislabelled": World(
+        Planted(mislabelled=0.1),
+        "In 10 % of the samples other variables are clamped than the data say.",
+    ),
     "correlated-roots": World(
         Planted(flaw="correlated-roots"), "Variables without parents correlate with each other."
     ),
