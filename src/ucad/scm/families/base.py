@@ -8,7 +8,6 @@ from the first to the second.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -18,16 +17,7 @@ from torch import Tensor
 
 from ucad._types import VariableSamples
 
-__all__ = [
-    "ALL",
-    "AffineMap",
-    "Family",
-    "Function",
-    "Growth",
-    "Mechanism",
-    "SlopeGrowth",
-    "Targets",
-]
+__all__ = ["ALL", "AffineMap", "Family", "Function", "Growth", "Mechanism", "Targets"]
 
 Targets: TypeAlias = Tensor | slice
 """Which targets to compute: an index tensor, or a slice for all of them."""
@@ -36,17 +26,6 @@ ALL = slice(None)
 
 Growth: TypeAlias = Callable[[Float[np.ndarray, " samples"]], Float[np.ndarray, "samples columns"]]
 """From the samples of a further input to one column per weight that it would have."""
-
-
-@dataclass(frozen=True, eq=False)
-class SlopeGrowth:
-    """A `Growth` whose columns are the further input times slopes that do not depend on it."""
-
-    slopes: Float[np.ndarray, "samples columns"]
-
-    def __call__(self, new: Float[np.ndarray, " samples"]) -> Float[np.ndarray, "samples columns"]:
-        """The new input times every slope, in the precision of the slopes."""
-        return self.slopes * new[:, None].astype(self.slopes.dtype)
 
 
 class AffineMap(NamedTuple):

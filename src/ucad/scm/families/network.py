@@ -18,7 +18,6 @@ from ucad.scm.families.base import (
     AffineMap,
     Function,
     Growth,
-    SlopeGrowth,
     Targets,
     tanh_in_place,
 )
@@ -166,7 +165,8 @@ class Network:
 
     def growth(self, x: VariableSamples) -> Growth:
         """The new input times the slope of every hidden unit."""
-        return SlopeGrowth(self._slope(self._units(x)).T)
+        slope = self._slope(self._units(x)).T
+        return lambda new: slope * new[:, None].astype(np.float32)
 
     def affine(self, scale: float, shift: float) -> Network:
         """The function scale · f + shift."""
