@@ -291,6 +291,10 @@ _GENES: dict[str, World] = {
     "genes-27": World(Genes(counts=27.0), "The gene network, read by 27 counts per gene."),
     "genes-8": World(Genes(counts=8.0), "The gene network, read by 8 counts per gene."),
     "genes-3": World(Genes(counts=2.7), "The gene network, read by 2.7 counts per gene."),
+    "genes-technical": World(
+        Genes(technical=True),
+        "The gene network, read with the technical noise of SERGIO: outliers, drop-outs, counts.",
+    ),
 }
 
 WORLDS: dict[str, World] = {
