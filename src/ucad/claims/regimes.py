@@ -219,10 +219,10 @@ class _RegimeTests:
         else:
             text = (
                 f"Of what {len(effects)} interventions do to all other variables, "
-                f"{total.explained:.0%} (± {2 * total.error:.0%}) is predicted; no effect at all "
-                f"would be 0 %, a graph with permuted variables "
-                f"{total.explained_by_permuted:.0%}."
+                f"{min(total.explained, 1.0):.0%} (± {2 * total.error:.0%}) is predicted, noise "
+                "taken off; to predict no effect at all would be 0%, and a graph with permuted "
+                f"variables gets {total.explained_by_permuted:.0%}."
             )
             if details["n_missed_by_half"]:
-                text += f" {details['n_missed_by_half']} are missed by more than half."
+                text += f" Missed by more than half: {details['n_missed_by_half']}."
         return Claim(key, question, answer, text, statement, details)

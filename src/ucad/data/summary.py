@@ -81,7 +81,8 @@ class DataSummary:
             lines.append(f"{_cut(one.name):32} {one.n_samples:>8,}  {doing}")
         if len(self.regimes) > _SHOWN:
             lines.append(f"… and {len(self.regimes) - _SHOWN} more regimes")
-        lines += ["", f"{self.never_targeted:,} variables are never acted on."]
+        lines += ["", "A regime is a group of samples in which the same variables were acted on."]
+        lines.append(f"{self.never_targeted:,} variables are never acted on.")
         if self.missing:
             lines.append(f"{self.missing:,} values were missing and are filled in.")
         lines += self.notes
