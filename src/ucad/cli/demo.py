@@ -55,7 +55,7 @@ def demo(
     from ucad.cli.simulate import simulate
     from ucad.errors import InvalidInputError
     from ucad.files import write_text
-    from ucad.runs import METRICS, load_run
+    from ucad.runs import METRICS
     from ucad.simulate import SETTINGS, SIZES
 
     if setting not in SETTINGS or size not in SIZES:
@@ -84,12 +84,18 @@ def demo(
         print(f"The paper's learner: mcc_pearson {paper:.4f} on average over five such graphs.")
     write_text(run / METRICS, table.to_json())
     print("\n4. What may be claimed")
-    certificate = load_run(run).certificate
-    print("" if certificate is None else certificate.answers)
-    print(f"Every question behind these answers: ucad certify {run}")
+    _answers(run)
     page = write_run_report(run)
     print(f"\n5. Open the report in a browser: {page.resolve()}")
     return code
+
+
+def _answers(run: Path) -> None:
+    from ucad.runs import load_run
+
+    certificate = load_run(run).certificate
+    print("" if certificate is None else certificate.answers)
+    print(f"Every question behind these answers: ucad certify {run}")
 
 
 def _clear(output: Path) -> None:
