@@ -4,7 +4,7 @@ Three tables: `linear` (n grows, 20 factors, N = 10,000), `samples` (N grows, n 
 `nonlinear` (setting e, n grows). Every cell runs in a process of its own, so that its peak memory
 is its own, and is compared with `X.T @ X` of the same shape in the same process. A row is appended
 as soon as its cell has ended, and cells that have a row already are left out: start it again to go
-on where it stopped.
+on where it stopped. `python benchmarks/scale.py page` writes the rows into docs/scale.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import resource
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +34,8 @@ from ucad.solvers.registry import one_thread
 from ucad.solvers.search.solver import fit_search
 
 ROWS = Path(__file__).parents[1] / "docs" / "results" / "scale.jsonl"
+PAGE = ROWS.parents[1] / "scale.md"
+MARKS = ("<!-- rows of benchmarks/scale.py -->\n", "<!-- end of rows -->\n")
 PARENTS = 4
 MAX_CHILDREN = 46
 PER_REGIME = 70
@@ -127,6 +128,18 @@ def nonlinear_data(cell: Cell) -> tuple[InterventionalData, FactorGraph, np.ndar
     return data.standardised(), scm.graph, scm.state_map(data.x).numpy()
 
 
+def peak_gib() -> float:
+    """The most memory that this process has held since `reset_peak`, in GiB (Linux)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 2**20
+
+
+def reset_peak() -> float:
+    """Forgets the peak so far, that of making the data; returns what is held now, in GiB."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak_gib()
+
+
 def measure(cell: Cell, max_seconds: float) -> dict[str, object]:
     """Fits one cell and returns its row."""
     make = nonlinear_data if cell.table == "nonlinear" else linear_data
@@ -136,20 +149,19 @@ def measure(cell: Cell, max_seconds: float) -> dict[str, object]:
         started = time.process_time()
         _ = data.x.T @ data.x
         product = time.process_time() - started
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = reset_peak()
         started = time.process_time()
         found = fit_search(data, cell.n_factors, families=families, max_seconds=max_seconds)
-        seconds = time.process_time() - started
+        seconds, peak = time.process_time() - started, peak_gib()
     A = boolean_product(graph.Q, graph.R.T)
     wrong = int((np.asarray(found.scm.graph.variable_adjacency) != A).sum())
     mcc = mean_correlation(found.scm.state_map(data.x).numpy(), z).values.mean()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return asdict(cell) | {
         "cpu_seconds": round(seconds, 2),
         "product_seconds": round(product, 4),
         "times_product": round(seconds / product, 1),
-        "peak_gib": round(peak / 2**20, 3),
-        "peak_before_fit_gib": round(before / 2**20, 3),
+        "peak_gib": round(peak, 3),
+        "before_fit_gib": round(before, 3),
         "data_gib": round(data.x.nbytes / 2**30, 3),
         "mcc": round(float(mcc), 5),
         "wrong_edges": wrong,
@@ -177,10 +189,39 @@ def cells(arguments: argparse.Namespace) -> list[Cell]:
     ]
 
 
+def table(rows: list[dict[str, object]]) -> str:
+    """The rows as they stand on the page, sorted by table, shape, layers and size."""
+    lines = [
+        "| table | graph | layers | n | N | CPU s | × `X.T @ X` | peak GiB (data) | factor MCC "
+        "| wrong edges |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    keys = ("table", "shape", "layers", "n", "n_samples")
+    rows = sorted(rows, key=lambda row: tuple(str(row[key]).zfill(9) for key in keys))
+    lines.extend(map(_line, rows))
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: dict[str, object]) -> str:
+    layers, late = "yes" if row["layers"] else "no", "" if row["finished"] else ", out of time"
+    return (
+        f"| {row['table']} | {row['shape']} | {layers} | {row['n']:,} | {row['n_samples']:,} "
+        f"| {row['cpu_seconds']:.0f} | {row['times_product']:.0f} "
+        f"| {row['peak_gib']:.1f} ({row['data_gib']:.2f}) | {row['mcc']:.3f} "
+        f"| {row['wrong_edges']} of {row['edges']:,}{late} |"
+    )
+
+
+def page(text: str, rows: list[dict[str, object]]) -> str:
+    """The page with the table of these rows."""
+    before, rest = text.split(MARKS[0])
+    return before + MARKS[0] + table(rows) + MARKS[1] + rest.split(MARKS[1])[1]
+
+
 def main() -> None:
     """Runs what has no row yet."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["linear", "samples", "nonlinear"])
+    parser.add_argument("table", choices=["linear", "samples", "nonlinear", "page"])
     parser.add_argument("--sizes", type=int, nargs="+", default=None)
     parser.add_argument("--shape", nargs="+", default=["sparse", "screen"])
     parser.add_argument("--layers", choices=["both", "yes", "no"], default="both")
@@ -190,6 +231,9 @@ def main() -> None:
     arguments = parser.parse_args()
     there = arguments.rows.read_text().splitlines() if arguments.rows.exists() else []
     done = [json.loads(line) for line in there]
+    if arguments.table == "page":
+        PAGE.write_text(page(PAGE.read_text(), done))
+        return
     context = multiprocessing.get_context("spawn")
     for cell in cells(arguments):
         if any(asdict(cell).items() <= row.items() for row in done):

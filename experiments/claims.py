@@ -292,7 +292,8 @@ def _fired(found: Any) -> list[str]:
         "edges": bool(found["edges"].details["unsupported"]),
         "cancelled": bool(found["edges"].details["cancelled"]),
         "upstream": found["upstream"].answer.value == "no",
-        "shared noise": bool(found["scale"].details["with_shared_noise"]),
+        "shared noise": bool(found["scale"].details["with_shared_noise"])
+        or found["noise"].answer.value == "no",
         "contradicted": found["directions"].details["contradicted"] > 0,
         "open directions": found["directions"].details["not_oriented"] > 0,
         "fit": found["fit"].answer.value == "no",

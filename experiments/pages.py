@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import ucad
-from experiments import ablation, claims, factors, real_measurements, screens
+from experiments import ablation, claims, factors, measurement, real_measurements, screens
 from experiments.cells import CELLS, Cell, paper_results
 from experiments.running import read_rows
 
@@ -157,6 +157,7 @@ def results_page() -> str:
     measured, screen, counted = (
         fresh(f"{name}.jsonl") for name in ("real_measurements-2", "screens", "factors")
     )
+    read = rows_in("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("3000/claims.jsonl") or rows_in("claims-2.jsonl")
     told = [rows_in("3000/recovery.jsonl"), turned[1], mended[1], new]
@@ -177,6 +178,9 @@ def results_page() -> str:
         turned=recovery_table(*turned),
         real=real_measurements.table(measured) if measured else "Not run yet.",
         real_commit=commits(measured),
+        readings=measurement.table(read) if read else "Not run yet.",
+        readings_seeds=seeds_of(read),
+        readings_commit=commits(read),
         screens=screens.table(screen),
         ablation=ablation.table(moves),
         claims=claims.table(claimed) if claimed else "Not run.",

@@ -42,6 +42,7 @@ def model() -> ucad.UCAD:
         solver="search",
         factor_mechanism="linear",
         variable_mechanism="linear",
+        unmeasured="infer",
     )
 
 
@@ -56,7 +57,14 @@ def fitted_to(data: InterventionalData, left_out: str | None = None) -> Interven
 
 def run(path: Path, sets: Path) -> list[dict[str, Any]]:
     """The rows: what was found in all regimes, then one per regime that was held out."""
-    data = ucad.read(path, target="target", control="control", min_mean=MIN_MEAN, log_counts=True)
+    data = ucad.read(
+        path,
+        target="target",
+        control="control",
+        min_mean=MIN_MEAN,
+        counts=True,
+        context=["replicate", "log_depth"],
+    )
     fitted = model().fit(fitted_to(data))
     rows: list[dict[str, Any]] = [_found(fitted, data, sets)]
     print(rows[0]["factors"], rows[0]["names"], rows[0]["measured_change_of_factors"], flush=True)
@@ -100,6 +108,13 @@ def _found(fitted: ucad.UCAD, data: InterventionalData, sets: Path) -> dict[str,
         "n_sets": len(found.hits),
         "n_sets_permuted": found.permuted,
         "names": found.names,
+        "regulons": {
+            one.name: sorted(one.genes & set(graph.variable_names))
+            for one in read_gene_sets(sets)
+            if one.name in ("STAT1", "STAT2", "IRF1")
+        },
+        "acts_on": [action._asdict() for action in fitted.acts_on_],
+        "confounded": list(data.summary().warnings),
         "verdict": fitted.certificate_.verdict,
         "converged": fitted.status_.converged,
     }

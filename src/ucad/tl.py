@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ucad.data import InterventionalData
-from ucad.data.formats.anndata import from_anndata
+from ucad.data.formats.anndata import from_anndata, unique_names
 from ucad.data.formats.options import ReadOptions
 from ucad.data.rest import DEFAULT_MEMORY
 from ucad.errors import InvalidInputError
@@ -24,6 +25,9 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
     control: str = "",
     min_mean: float | None = None,
     log_counts: bool = False,
+    counts: bool = False,
+    matrix: str = "X",
+    context: Sequence[str] = (),
     model: UCAD | None = None,
     key: str = "ucad",
     memory: float = DEFAULT_MEMORY,
@@ -43,6 +47,12 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
         control: the label of unperturbed cells in it.
         min_mean: leave out genes whose mean is below this.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the cell).
+        counts: keep counts and their depth, log(1 + count / depth), the depth being the total of
+            the cell over the median total.
+        matrix: which matrix to read: `X`, `raw` or `layers/NAME`; of `raw` the genes that X has,
+            too, get loadings.
+        context: columns of `obs` that act on genes and are none, such as the batch; `log_depth`
+            is made of the totals where there is no such column.
         model: an estimator that says how to fit; `UCAD()` if None.
         key: the name to write under.
         memory: GiB for the fit: if all cells would take more, it is made on a part of them and
@@ -55,6 +65,9 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
         control=control,
         min_mean=min_mean,
         log_counts=log_counts,
+        counts=counts,
+        matrix=matrix,
+        context=tuple(context),
         drop_constant=True,
         memory=memory,
     )
@@ -63,15 +76,16 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
     graph = fitted.graph_
     strengths = edge_strengths(fitted.scm_, fitted.sample_)
     columns = fitted.columns_.variable
-    place = {str(name): row for row, name in enumerate(adata.var_names)}
-    genes = np.array([place[name] for name in data.variable_names])
+    place = {name: row for row, name in enumerate(unique_names(list(map(str, adata.var_names))))}
+    found = np.array([name in place for name in data.variable_names])
+    genes = np.array([place[name] for name in data.variable_names if name in place], dtype=int)
     adata.obsm[f"X_{key}"] = _of_all_cells(fitted, data)
     for side, edges, strength in (
         ("parents", graph.Q, strengths.into),
         ("children", graph.R, strengths.out_of),
     ):
         loadings = np.zeros((len(place), graph.n_factors))
-        loadings[genes] = np.where(edges, strength, 0.0)[columns]
+        loadings[genes] = np.where(edges, strength, 0.0)[columns][found]
         adata.varm[f"{key}_{side}"] = loadings
     adata.uns[key] = {
         "factor_names": np.array(graph.factor_names, dtype=object),

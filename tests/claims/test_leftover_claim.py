@@ -29,8 +29,8 @@ def adequacy_with(*found):
     [
         ((), 0.05, 0.5, Answer.YES, "Nothing above 5 %"),
         ((), 0.05, 0.1, Answer.YES, "Nothing above 5 %"),
-        ((), 0.05, 0.09, Answer.UNKNOWN, "explain only 9.0%"),
-        ((), 0.1, 0.9, Answer.UNKNOWN, "less than 10%"),
+        ((), 0.05, 0.09, Answer.UNKNOWN, "explain only 9.0 %"),
+        ((), 0.1, 0.9, Answer.UNKNOWN, "less than 10 %"),
         ((), None, 0.9, Answer.UNKNOWN, "even 20 %"),
         ((SHAPE,), 0.02, 0.5, Answer.YES, "shape of F_X is another one, though, for X3"),
         ((SHAPE, GRAPH), 0.02, 0.5, Answer.NO, "unseen samples of X4 can be predicted"),
@@ -46,7 +46,7 @@ def test_the_answer_follows_from_findings_control_and_what_is_explained(
 
 def test_a_finding_is_told_with_its_share_and_its_source():
     text = _answer(adequacy_with(GRAPH), None, 0.5)[1]
-    assert "10.0% of the variance of X4, most of it from the regime 'drug' (P = 1.0e-09)" in text
+    assert "10.0 % of the variance of X4, most of it from the regime 'drug' (P = 1.0e-09)" in text
 
 
 def test_what_is_explained_is_the_median_over_variables_with_factors():

@@ -20,7 +20,7 @@ DETAILS = {
 }
 KEYS = (
     *("fit", "left", "clamps", "upstream", "edges", "acyclic", "directions", "anchors", "unique"),
-    *("distinct", "scale", "exact", "effects", "error", "regimes"),
+    *("distinct", "scale", "exact", "effects", "error", "regimes", "noise"),
 )
 GOOD = {
     key: Claim(key, f"Is {key} good?", Answer.YES, f"Text of {key}.", "-", DETAILS.get(key, {}))
@@ -50,7 +50,7 @@ def test_good_answers_permit_everything_in_the_order_to_read_it():
     assert verdict(permitted, ()).startswith("May be claimed: which variables make")
 
 
-@pytest.mark.parametrize("key", ["fit", "left", "clamps", "upstream", "acyclic"])
+@pytest.mark.parametrize("key", ["fit", "left", "clamps", "upstream", "noise", "acyclic"])
 def test_what_refutes_the_model_refuses_graph_directions_factors_and_values(key):
     found = answers(given({key: Answer.NO}))
     assert {found[what] for what in WHATS[:4]} == {Answer.NO}
@@ -72,6 +72,7 @@ def test_no_edge_of_worth_refuses_the_graph_and_some_without_worth_are_left_out(
         ({"left": Answer.UNKNOWN}, {}, Answer.UNKNOWN, "Text of left."),
         ({}, {"left": {"below_resolution": ["X9"]}}, Answer.PARTLY, "too little of X9"),
         ({}, {"left": {"findings": [{"level": 0}]}}, Answer.PARTLY, "another shape"),
+        ({"noise": Answer.UNKNOWN}, {}, Answer.PARTLY, "Text of noise."),
         ({}, {"held_out": False}, Answer.PARTLY, "No samples were held back"),
         ({}, {"guesses": ("where X1 is",)}, Answer.PARTLY, "where X1 is"),
         ({}, {"directions": {"contradicted": 2}}, Answer.NO, "contradict the directions"),

@@ -1,6 +1,7 @@
 """Changes as measured and predicted, on small linear models whose truth is known."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from ucad.effects.baselines import Regressions, mean_of_others
 from ucad.effects.prior import evidence_share, evidence_weights, expected_change, judges_of
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
-from ucad.scm import FactorSCM, LinearMechanism, hard
+from ucad.scm import ActsOn, ContextEffect, FactorSCM, LinearMechanism, hard
 
 LOADINGS = np.array([0, 0, 0, 1.5, -1.0, 0.8, 1.2])
 
@@ -151,3 +152,16 @@ def test_small_evidence_counts_little():
     assert evidence_share(0.01 * expected, expected) < 0.01
     assert evidence_share(100 * expected, expected) > 0.99
     assert evidence_share(0 * expected, 0 * expected) == 0
+
+
+def test_a_context_that_the_model_knows_is_no_part_of_what_a_regime_did():
+    scm = model()
+    data = screen(scm)
+    rng = np.random.default_rng(0)
+    depth = rng.normal(size=data.n_samples) + (data.regime == 1)  # X1 has deeper samples
+    effect = ContextEffect(
+        ("depth",), torch.zeros(1).double(), torch.full((7, 1), 2.0).double(), ActsOn.READINGS
+    )
+    read = replace(data, x=data.x + 2.0 * depth[:, None]).with_context({"depth": depth})
+    told = predict_regimes(replace(scm, context=effect), read)
+    np.testing.assert_allclose(told.changes.change, measured_changes(data).change, atol=1e-6)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["WORST_FIRST", "Answer", "Claim", "figure", "listed", "worst"]
+__all__ = ["WORST_FIRST", "Answer", "Claim", "figure", "listed", "percent", "worst"]
 
 
 class Answer(StrEnum):
@@ -74,3 +74,12 @@ def figure(value: float) -> str:
     ('0.0123', '1,256', '6e+18')
     """
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share for a sentence, with the space that every text of the certificate has.
+
+    >>> percent(0.914), percent(0.0123, 1)
+    ('91 %', '1.2 %')
+    """
+    return f"{100 * share:.{digits}f} %"

@@ -14,6 +14,7 @@ from ucad.claims.directions import directions
 from ucad.claims.edges import edge_worth
 from ucad.claims.leftover_claim import nothing_left
 from ucad.claims.mechanism_class import values
+from ucad.claims.own_noise import own_noise
 from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
 from ucad.claims.regimes import held_out_regimes, predicted_effects
 from ucad.claims.samples import TestSamples
@@ -125,6 +126,7 @@ class _Tests:
             nothing_left(adequacy, weights, seed),
             clamps(samples, soft),
             upstream(samples, soft),
+            own_noise(samples),
             edge_worth(samples),
             acyclicity(scm.graph, data),
             directions(samples, data, open_directions, soft),
@@ -142,16 +144,20 @@ class _Tests:
         """What the findings suggest.
 
         Where edges are contradicted and some regimes are known to be no clamps, others may be none.
+        Residuals that go together tell of a hidden cause or, of one below the other, of feedback.
         """
         clamped, contradicted = (by_key[key].details for key in ("clamps", "directions"))
         soft = clamped["told_soft"] if contradicted["edges_contradicted"] else []
+        shared = by_key["noise"].details["shared"]
+        back = [{"variable": pair["first"]} for pair in shared if pair["is_below"]]
+        together = [pair[end] for pair in shared for end in ("first", "second")]
         return suggestions(
             self.adequacy,
             self.weights,
             [*clamped["not_clamped"], *soft],
             contradicted["edges_contradicted"],
-            by_key["upstream"].details["moved"],
-            by_key["scale"].details["with_shared_noise"],
+            [*by_key["upstream"].details["moved"], *back],
+            [*by_key["scale"].details["with_shared_noise"], *together],
         )
 
 

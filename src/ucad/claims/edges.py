@@ -30,6 +30,8 @@ N_RANDOM_FEATURES = 20
 """Random tanh features of the smoothers: half of those of the adequacy tests, for speed."""
 
 MAX_FIT_ROWS, MAX_FIT_ROWS_IF_LARGE = 6000, 2000
+"""Samples that the smoothers are fitted on, at most: a smoother of 100 columns loses 2 % of the
+noise's variance to 6,000 samples and 5 % to 2,000, little beside what an edge is worth."""
 
 
 def edge_worth(samples: TestSamples) -> Claim:

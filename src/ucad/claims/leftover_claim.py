@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ucad.claims.adequacy import MAX_P, MIN_SHARE, Adequacy, Finding, Level
-from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.answers import Answer, Claim, listed, percent
 from ucad.claims.control import MAX_SMALLEST_SHARE, smallest_share_seen
 from ucad.claims.weights import Weights
 
@@ -74,18 +74,20 @@ def _answer(adequacy: Adequacy, share: float | None, explained: float) -> tuple[
             f"{_sentence(graph_findings[0])}"
         )
     if share is None or share > MAX_SMALLEST_SHARE:
-        seen = "even 20 %" if share is None else f"less than {share:.0%}"
+        seen = "even 20 %" if share is None else f"less than {percent(share)}"
         return Answer.UNKNOWN, (
             f"Nothing was found, but with so few samples {seen} of a variable's variance would "
             "have gone unnoticed."
         )
     if share > HALF * explained:
         return Answer.UNKNOWN, (
-            f"Nothing was found, but the factors explain only {explained:.1%} of their median "
-            f"child, and what is smaller than {share:.0%} would have gone unnoticed: as much as "
-            "what was found could be missing."
+            f"Nothing was found, but the factors explain only {percent(explained, 1)} of their "
+            f"median child, and what is smaller than {percent(share)} would have gone unnoticed: "
+            "as much as what was found could be missing."
         )
-    text = f"Nothing above {share:.0%} of a variable's variance is left that this test can see."
+    text = (
+        f"Nothing above {percent(share)} of a variable's variance is left that this test can see."
+    )
     if adequacy.at(Level.SHAPE):
         names = listed([finding.variable for finding in adequacy.at(Level.SHAPE)])
         text += f" The shape of F_X is another one, though, for {names}."
@@ -108,8 +110,8 @@ def _sentence(finding: Finding) -> str:
     source = finding.sources[0][0] if finding.sources else ("", "")
     where = {"regime": f"the regime '{source[1]}'", "shape": source[1]}.get(source[0], source[1])
     return (
-        f"{finding.leftover.share:.1%} of the variance of {finding.variable}, most of it from "
-        f"{where} (P = {finding.leftover.P:.1e})."
+        f"{percent(finding.leftover.share, 1)} of the variance of {finding.variable}, most of it "
+        f"from {where} (P = {finding.leftover.P:.1e})."
     )
 
 

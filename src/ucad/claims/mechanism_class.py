@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from jaxtyping import Float
 
-from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.answers import Answer, Claim, listed, percent
 from ucad.claims.linear_side import could_be_the_other
 from ucad.claims.reliability import FactorNoise, factor_noise
 from ucad.claims.weights import MIN_WEIGHT, Weights
@@ -143,8 +143,8 @@ def _with_shared_noise(weights: Weights, shape_findings: Collection[str]) -> lis
 
 def _shared_noise(noise: FactorNoise) -> str:
     return (
-        f"its children share noise of {noise.value:.0%} of its variance, which its parents do not "
-        "explain: it has noise of its own, or they were read with noise"
+        f"its children share noise of {percent(noise.value)} of its variance, which its parents "
+        "do not explain: it has noise of its own, or they were read with noise"
     )
 
 
@@ -152,7 +152,7 @@ def _untested_noise(noise: FactorNoise) -> str:
     if np.isinf(noise.error):
         return "it takes two children to tell whether its parents were read with noise"
     return (
-        f"whether its parents were read with noise is known to ± {2 * noise.error:.0%} of its "
+        f"whether its parents were read with noise is known to ± {percent(2 * noise.error)} of its "
         "variance only"
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ucad.claims.answers import Answer, Claim, figure
+from ucad.claims.answers import Answer, Claim, figure, percent
 from ucad.claims.samples import TestSamples
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
@@ -233,9 +233,10 @@ def _error_text(
     loose = bound is None or bound > LOOSE * overall["error"]
     guaranteed = "no finite number" if bound is None else figure(bound)
     return (
-        f"The error Δ̂ is {figure(overall['error'])}, {overall['error'] / variance:.1%} of the "
-        f"factors' total variance; a true model would have {figure(overall['noise'])} from noise "
-        f"alone, so {overall['excess']:.1%} of the variance is the model's own. That is largest, "
-        f"{worst['excess']:.1%}, in the regime '{worst['intervention']}'. The theorem guarantees "
-        f"at most {guaranteed}{', far too loose to be of use here' if loose else ''}."
+        f"The error Δ̂ is {figure(overall['error'])}, {percent(overall['error'] / variance, 1)} "
+        f"of the factors' total variance; a true model would have {figure(overall['noise'])} "
+        f"from noise alone, so {percent(overall['excess'], 1)} of the variance is the model's "
+        f"own. That is largest, {percent(worst['excess'], 1)}, in the regime "
+        f"'{worst['intervention']}'. The theorem guarantees at most "
+        f"{guaranteed}{', far too loose to be of use here' if loose else ''}."
     )

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from ucad.claims.answers import Answer, Claim
+from ucad.claims.answers import Answer, Claim, percent
 from ucad.claims.explained import Effect, effect_of, explained_answer, pooled
 from ucad.claims.ridge import Ridge, curves
 from ucad.claims.samples import Rows, TestSamples
@@ -219,9 +219,9 @@ class _RegimeTests:
         else:
             text = (
                 f"Of what {len(effects)} interventions do to all other variables, "
-                f"{min(total.explained, 1.0):.0%} (± {2 * total.error:.0%}) is predicted, noise "
-                "taken off; to predict no effect at all would be 0%, and a graph with permuted "
-                f"variables gets {total.explained_by_permuted:.0%}."
+                f"{percent(min(total.explained, 1.0))} (± {percent(2 * total.error)}) is predicted, "
+                "noise taken off; to predict no effect at all would be 0%, and a graph with "
+                f"permuted variables gets {percent(total.explained_by_permuted)}."
             )
             if details["n_missed_by_half"]:
                 text += f" Missed by more than half: {details['n_missed_by_half']}."

@@ -90,9 +90,7 @@ def _slopes(
 ) -> Float[np.ndarray, "rows children"]:
     """∂F_X/∂z_k at every sample by central differences, in standard deviations of both."""
     scm = samples.scm
-    z = scm.tensor(
-        samples.z_mean + np.where(np.isfinite(samples.z_sd), samples.z_sd, 0.0) * samples.z[rows]
-    )
+    z = scm.tensor(samples.original_factors(rows))
     targets = torch.from_numpy(children).to(z.device)
     sides = []
     for sign in (1.0, -1.0):

@@ -173,6 +173,10 @@ class TestSamples:
         """The variables in their own units."""
         return self.mean + self.sd * self.x[rows]
 
+    def original_factors(self, rows: Rows) -> FactorSamples:
+        """The factors τ(x) in their own units."""
+        return self.z_mean + np.where(np.isfinite(self.z_sd), self.z_sd, 0.0) * self.z[rows]
+
     def free(self, j: int, rows: Rows) -> Rows:
         """Those of the rows in which variable j is not acted on."""
         return rows[~self.is_intervened[rows, j]]

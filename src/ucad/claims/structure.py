@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ucad._types import LayerOf
-from ucad.claims.answers import Answer, Claim, listed
+from ucad.claims.answers import Answer, Claim, listed, percent
 from ucad.claims.weights import MIN_WEIGHT, Weights
 from ucad.data import InterventionalData
 from ucad.errors import FactorisationError
@@ -98,8 +98,8 @@ def _anchor_shares(graph: FactorGraph, which: np.ndarray, share: np.ndarray) -> 
 
 def _anchor_text(missing: Sequence[str], weightless: Sequence[str]) -> str:
     rule = (
-        f"an anchor carries weight if it accounts for at least {MIN_WEIGHT:.0%} of the variance: "
-        "an in-anchor of its factor's, a factor of its out-anchor's"
+        f"an anchor carries weight if it accounts for at least {percent(MIN_WEIGHT)} of the "
+        "variance: an in-anchor of its factor's, a factor of its out-anchor's"
     )
     if missing:
         more = f" Those of {listed(weightless)} carry no weight ({rule})." if weightless else ""
@@ -196,7 +196,7 @@ def distinctness(weights: Weights) -> Claim:
             ("{} explain nothing: fewer factors may be enough.", _names(graph, idle)),
             ("{} never change in the data.", _names(graph, weights.is_constant & ~idle)),
             (
-                f"At least {COLLINEAR:.0%} of the variance of {{}} follows from the others.",
+                f"At least {percent(COLLINEAR)} of the variance of {{}} follows from the others.",
                 _names(graph, np.asarray(share >= COLLINEAR)),
             ),
             (
@@ -211,7 +211,7 @@ def distinctness(weights: Weights) -> Claim:
     answer = Answer.YES if not problems else Answer.NO if doubtful.all() else Answer.PARTLY
     good = (
         "Every factor varies, and none follows from the others (at most "
-        f"{share.max(initial=0.0):.0%} of a factor's variance does)."
+        f"{percent(share.max(initial=0.0))} of a factor's variance does)."
     )
     remark = f" {listed(single)} drive a single variable each: only names for its mechanism."
     return Claim(

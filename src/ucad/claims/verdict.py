@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ucad.claims.adequacy import Level
-from ucad.claims.answers import Answer, Claim, listed, worst
+from ucad.claims.answers import Answer, Claim, listed, percent, worst
 from ucad.claims.certificate import CLAIMABLE, Permission
 from ucad.claims.suggestions import Suggestion
 
@@ -26,7 +26,7 @@ def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tupl
     """
     refuted = [
         f"{found[key].question} No."
-        for key in ("fit", "left", "clamps", "upstream", "acyclic")
+        for key in ("fit", "left", "clamps", "upstream", "noise", "acyclic")
         if found[key].answer is Answer.NO
     ]
     noisy = found["scale"].details["with_shared_noise"]
@@ -79,7 +79,7 @@ def _graph(
     if found["edges"].answer is Answer.NO:
         return Permission("graph", Answer.NO, (found["edges"].text,))
     left = found["left"]
-    doubts = [*_doubts_about_samples(left, held_out=held_out), *_doubts_about_edges(found)]
+    doubts = [*_doubts_about_samples(found, held_out=held_out), *_doubts_about_edges(found)]
     if guesses:
         text = f"The solver could not decide: {listed(guesses, most=3)}."
         doubts.append((Answer.PARTLY, text))
@@ -90,15 +90,15 @@ def _graph(
         share = left.details["smallest_share_seen"]
         conditions.insert(
             0,
-            f"Unseen samples leave nothing above {share:.0%} of a variable's variance that the "
-            "tests can see.",
+            f"Unseen samples leave nothing above {percent(share)} of a variable's variance that "
+            "the tests can see.",
         )
     return Permission("graph", answer, tuple(conditions))
 
 
-def _doubts_about_samples(left: Claim, *, held_out: bool) -> list[Doubt]:
-    """What the test for anything left could not see, or saw beside the graph."""
-    doubts = []
+def _doubts_about_samples(found: Found, *, held_out: bool) -> list[Doubt]:
+    """What the tests for anything left could not see, or saw beside the graph."""
+    left, noise, doubts = found["left"], found["noise"], []
     if left.answer is Answer.UNKNOWN:
         doubts.append((Answer.UNKNOWN, left.text))
     if left.details["below_resolution"]:
@@ -108,6 +108,8 @@ def _doubts_about_samples(left: Claim, *, held_out: bool) -> list[Doubt]:
     if _has_another_shape(left):
         text = "F_X is of another shape than the model's: fit that first."
         doubts.append((Answer.PARTLY, text))
+    if noise.answer is Answer.UNKNOWN:
+        doubts.append((Answer.PARTLY, noise.text))
     if not held_out:
         text = "No samples were held back from finding the graph."
         doubts.append((Answer.PARTLY, text))

@@ -28,15 +28,19 @@ class ReadingOptions:
     """How a data file is read; None is for what was not given.
 
     Attributes:
-        target: The column that names what was clamped (several joined by ;).
+        target: The column that names what was clamped (several joined by ;, +, |).
         control: The label of observational samples in that column.
         indicators: Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
         ignore: Columns that are no variables.
         drop_constant: Leave out variables that never change.
         min_mean: Leave out variables whose mean is below this.
         log_counts: Turn counts into log(1 + 10^4 count / total of the sample).
+        counts: Keep counts and their depth: factors read log(1 + count / depth), and without a
+            context or --measurement the law of a variable is negative binomial (--noise counts).
+        matrix: Which matrix of an .h5ad or .zarr is read: X (default), raw, or layers/NAME.
         context: A column (of the table, of obs) that is no variable and acts on variables, such as
-            a batch or the depth; may be given several times. Texts become indicators.
+            a batch or the depth; may be given several times. Texts become indicators. Without such
+            a column, log_depth is the logarithm of the total of a sample.
         intervention: What was done to targets: clamp, shift, soft, unknown, auto (the data are
             asked), or the column (of the table, of obs) that says it for every sample.
         missing: What is done about missing values: error refuses them, drop leaves out the samples
@@ -54,6 +58,8 @@ class ReadingOptions:
     drop_constant: Annotated[bool | None, Parameter(negative="--no-drop-constant")] = None
     min_mean: float | None = None
     log_counts: Annotated[bool | None, Parameter(negative="--no-log-counts")] = None
+    counts: Annotated[bool | None, Parameter(negative="--no-counts")] = None
+    matrix: str | None = None
     context: tuple[str, ...] | None = None
     intervention: str | None = None
     missing: Literal["error", "drop", "mean"] | None = None

@@ -34,6 +34,8 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
         drop_constant=settings.drop_constant,
         min_mean=settings.min_mean,
         log_counts=settings.log_counts,
+        counts=settings.counts,
+        matrix=settings.matrix,
         context=settings.context,
         intervention=settings.intervention,
         missing=settings.missing,

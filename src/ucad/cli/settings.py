@@ -28,6 +28,7 @@ _SHAPES: dict[str, Any] = {
     "standardise": bool,
     "drop_constant": bool,
     "log_counts": bool,
+    "counts": bool,
     "ignore": [str],
     "context": [str],
     "indicators": {str: str},
@@ -62,6 +63,8 @@ class FitSettings:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    counts: bool = False
+    matrix: str = "X"
     context: tuple[str, ...] = ()
     context_acts_on: str = "auto"
     intervention: str = ""
@@ -112,7 +115,13 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
     for name in ("ignore", "context"):
         if name in values:
             values[name] = tuple(values[name])
-    return FitSettings(**values)
+    return FitSettings(**(_of_counts(values) | values))
+
+
+def _of_counts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What --counts stands for: a law of counts, where that is fitted (without a context)."""
+    plain = values.get("measurement", "none") == "none" and not values.get("context")
+    return {"noise": "counts"} if values.get("counts") and plain else {}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ucad.data.batches import BatchTable, NumberTable, batch_tables, confounded, number_tables
 from ucad.data.dataset import InterventionalData
 from ucad.data.duplicates import columns_by_variable, near_duplicates, variable_of_column
 from ucad.data.splits import OBSERVATIONAL
@@ -56,6 +57,8 @@ class DataSummary:
         near_duplicates: pairs of nearly identical columns.
         notes: what reading left out, changed or took for what.
         warnings: what a user should look at.
+        batches: samples by regime and level, for every column of texts in the context.
+        numbers: means by regime of every number in the context.
     """
 
     n_samples: int
@@ -67,6 +70,8 @@ class DataSummary:
     near_duplicates: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    batches: tuple[BatchTable, ...] = ()
+    numbers: tuple[NumberTable, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON holds it."""
@@ -81,6 +86,9 @@ class DataSummary:
             lines.append(f"{_cut(one.name):32} {one.n_samples:>8,}  {doing}")
         if len(self.regimes) > _SHOWN:
             lines.append(f"… and {len(self.regimes) - _SHOWN} more regimes")
+        for table in self.batches:
+            lines += ["", *table.lines()]
+        lines += [""] * bool(self.numbers) + [table.line() for table in self.numbers]
         lines += ["", "A regime is a group of samples in which the same variables were acted on."]
         lines.append(f"{self.never_targeted:,} variables are never acted on.")
         if self.missing:
@@ -92,7 +100,7 @@ class DataSummary:
 
 def summarise(data: InterventionalData) -> DataSummary:
     """Looks at a data set as a fit will see it."""
-    numbers, counts = np.unique(data.regime, return_counts=True)
+    present, counts = np.unique(data.regime, return_counts=True)
     regimes = [
         RegimeSummary(
             data.regime_names[number],
@@ -101,7 +109,7 @@ def summarise(data: InterventionalData) -> DataSummary:
             number == OBSERVATIONAL,
             number != OBSERVATIONAL and not data.targets[number].any(),
         )
-        for number, count in zip(numbers.tolist(), counts, strict=True)
+        for number, count in zip(present.tolist(), counts, strict=True)
     ]
     regimes.sort(key=lambda one: (not one.is_control, -one.n_samples))
     groups = columns_by_variable(variable_of_column(data))
@@ -109,6 +117,14 @@ def summarise(data: InterventionalData) -> DataSummary:
         tuple(data.variable_names[j] for j in group) for group in groups if len(group) > 1
     )
     near = tuple(near_duplicates(data.x, data.variable_names))
+    batches, numbers = batch_tables(data), number_tables(data)
+    of_context = [told for table in batches for told in confounded(table)]
+    of_context += [
+        f"The mean of '{table.column}' differs by a standard deviation or more from that of the "
+        f"controls in {len(table.far)} regime(s): {_listed(table.far)}."
+        for table in numbers
+        if table.far
+    ]
     return DataSummary(
         n_samples=data.n_samples,
         n_variables=data.n_variables,
@@ -118,7 +134,9 @@ def summarise(data: InterventionalData) -> DataSummary:
         duplicates=duplicates,
         near_duplicates=near,
         notes=data.notes,
-        warnings=tuple(_warnings(regimes, duplicates, near)),
+        warnings=(*_warnings(regimes, duplicates, near), *of_context),
+        batches=batches,
+        numbers=numbers,
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ucad.errors import InvalidInputError, did_you_mean
 
 __all__ = [
+    "CONTROL_WORDS",
     "check_control",
     "check_targets",
     "control_notes",

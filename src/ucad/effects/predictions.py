@@ -19,7 +19,7 @@ from ucad.effects.prior import (
     expected_change,
     judges_of,
 )
-from ucad.scm import FactorSCM, hard
+from ucad.scm import FactorSCM, at_average_context, hard
 
 __all__ = ["METHODS", "RegimePredictions", "predict_regimes"]
 
@@ -200,13 +200,15 @@ def predict_regimes(
     the regime (that is what was done), and lets the model work out the rest. Beside it stands the
     regression of every variable on the target. How much either counts is learned from the other
     regimes, and what they say goes towards the mean change of the other regimes as far as it is
-    small beside that; without a measured target that mean stands alone.
+    small beside that; without a measured target that mean stands alone. A context that the model
+    knows is taken off first: changes are those at the average context.
 
     Args:
         scm: the model, in the units of the data.
         data: controls and regimes, seen or not.
         seen: the names of regimes that the model was fitted to.
     """
+    data = at_average_context(scm, data)
     changes = measured_changes(data)
     own, factors = _by_model(scm, data, changes)
     regressions = Regressions(data, changes)

@@ -312,3 +312,27 @@ def test_without_factors_variables_follow_the_dag_or_nothing():
         for j in np.flatnonzero(problem.adjacency.any(axis=0)):
             explained = r_squared(problem.test.x[:, j], problem.test.x[:, problem.adjacency[:, j]])
             assert 0.4 < explained < 0.95
+
+
+def test_a_hidden_cause_moves_two_factors_together():
+    confounded = world("confounded-factors")
+    assert (factor_fit(confounded) < 0.99).sum() == 2
+
+
+def test_samples_with_low_values_of_two_variables_are_seldom_kept():
+    def moved(problem):
+        return np.sort(np.abs(problem.test.unstandardised().x.mean(axis=0)))
+
+    assert moved(world("selected"))[-2] > 0.3
+    assert moved(world("planted"))[-1] < 0.15
+
+
+def test_other_variables_are_clamped_in_the_share_of_samples_that_is_mislabelled():
+    """Some of the wrong regimes act on the same variable all the same."""
+
+    def wrong(name):
+        values = target_values(world(name, action="constant"))
+        return [(np.abs(v - np.median(v)) > 1e-9).mean() for v in values]
+
+    assert 0.05 < np.mean(wrong("mislabelled")) < 0.13
+    assert max(wrong("planted")) == 0

@@ -10,7 +10,7 @@ from ucad.scm.families import AFFINE
 from ucad.simulate.worlds import screen_problem
 from ucad.solvers.admissible import Admissible
 from ucad.solvers.problem import Problem
-from ucad.solvers.search.blankets import has_noise, peel
+from ucad.solvers.search.blankets import _without, has_enough_samples, has_noise, peel
 
 
 def problem_of(x):
@@ -28,6 +28,34 @@ def chain(noise):
 def test_only_variables_with_noise_of_their_own_have_noise():
     assert has_noise(chain(0.5))
     assert not has_noise(chain(1e-3))
+
+
+def few_samples(noise):
+    """Copies of one factor in 60 of 100 variables, from 90 samples."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((90, 100))
+    x[:, 40:] = x[:, :4].sum(axis=1, keepdims=True) + noise * x[:, 40:]
+    return problem_of(x)
+
+
+def test_noise_is_told_from_none_where_variables_outnumber_samples():
+    assert not has_enough_samples(few_samples(1.0))
+    assert has_noise(few_samples(1.0))
+    assert not has_noise(few_samples(0.0))
+
+
+def test_variables_that_outnumber_samples_are_peeled_by_their_correlations():
+    peeled = peel(few_samples(1.0))
+    assert sorted(peeled.position) == list(range(100))
+    assert peeled.candidates[40:, 40:].any()
+
+
+def test_taking_variables_out_of_an_inverse_is_inverting_the_rest():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((9, 6))
+    covariance, gone = root.T @ root, np.array([False, True, False, False, True, False])
+    rest = np.linalg.inv(covariance[np.ix_(~gone, ~gone)])
+    np.testing.assert_allclose(_without(np.linalg.inv(covariance), gone), rest, atol=1e-10)
 
 
 def test_the_neighbours_of_a_chain_are_candidates_and_others_are_not():

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tests.solvers.search.two_factors import CLASSES, measured, nothing_known, problem_of
+from ucad.data import InterventionalData
+from ucad.scm.families import Affine
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.regression.fitting import distinct
 from ucad.solvers.search.candidates import Candidates
@@ -93,3 +95,18 @@ def test_a_known_anchor_makes_a_candidate_with_its_required_parents(data):
     first = next(iter(Candidates(problem, nothing_known()).anchors()))
     assert 6 in first.parents
     assert not any(6 in parents for parents in parents_of(candidates(data, "linear").anchors()))
+
+
+def test_a_factor_mixed_with_another_through_its_child_is_separated():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 8))
+    x[:, 4], x[:, 5] = x[:, 0] + x[:, 1], x[:, 0] + x[:, 1]
+    x[:, 6] = x[:, 2] + x[:, 3] + x[:, 5]
+    data = InterventionalData.from_arrays(x).standardised()
+    proposer = Candidates(problem_of(data, CLASSES["linear"]), nothing_known())
+    scale = data.x[:, [2, 3]].std()
+    first = Affine(np.array([0, 1]), np.ones(2), 0.0)
+    mixed = Affine(np.array([2, 3, 5]), np.array([1.0, 1.0, np.sqrt(2)]) / scale, 0.0)
+    choice = build_choice([first, mixed], proposer.problem)
+    found = list(proposer._separated(choice, (0, 1), choice.children((0, 1))))
+    assert [2, 3] in parents_of(found)

@@ -9,8 +9,14 @@ from ucad.scm.families import AFFINE, NETWORK, SPLINE
 from ucad.simulate import paper_problem
 from ucad.simulate.worlds import screen_problem
 from ucad.solvers.search.evidence import WEAK, interventional_evidence
-from ucad.solvers.search.regime_groups import slope_nats
+from ucad.solvers.search.regime_groups import Groups, Slopes
 from ucad.solvers.search.regime_tests import POWER
+
+
+def slope_nats(cause, effect, free, family):
+    """Nats by which functions of one variable predict others, each over its free samples."""
+    slopes = Slopes(Groups.of([np.arange(len(cause))]), cause, family)
+    return np.array([slopes.nats(e, f)[0] for e, f in zip(effect.T, free.T, strict=True)])
 
 
 def true_ancestors(problem):

@@ -6,7 +6,7 @@ from ucad.data import InterventionalData
 from ucad.scm.families import AFFINE, NETWORK, Affine
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import THOROUGH, unit_variance
-from ucad.solvers.search.causes import Causes
+from ucad.solvers.search.causes import Causes, Shortlist
 from ucad.solvers.search.model import fit_variables
 
 N_VARIABLES = 8
@@ -55,4 +55,4 @@ def model_of(problem, factors, *of_each):
 def nothing_known(n_variables=N_VARIABLES):
     """Everyone may cause everyone."""
     anyone = ~np.eye(n_variables, dtype=bool)
-    return Causes((anyone,), np.ones(n_variables, dtype=bool), None, is_noisy=True)
+    return Causes((anyone,), np.ones(n_variables, dtype=bool), None, True, Shortlist(None))

@@ -44,16 +44,16 @@ _WRITERS: dict[str, Callable[[InterventionalData, Path], None]] = {
 }
 _TABLE = {
     *("target", "control", "indicators", "ignore"),
-    *("drop_constant", "min_mean", "missing", "context", "intervention"),
+    *("drop_constant", "min_mean", "missing", "context", "intervention", "log_counts", "counts"),
 }
-_STORED = _TABLE - {"indicators", "ignore"} | {"log_counts", "memory"}
+_STORED = _TABLE - {"indicators", "ignore"} | {"memory"}
 _APPLIES: dict[str, set[str]] = {
     ".csv": _TABLE,
     ".tsv": _TABLE,
     ".txt": _TABLE,
     ".parquet": _TABLE,
-    ".h5ad": _STORED,
-    ".zarr": _STORED,
+    ".h5ad": _STORED | {"matrix"},
+    ".zarr": _STORED | {"matrix"},
     ".npy": _STORED,
     ".npz": {"drop_constant", "min_mean", "missing", "context", "intervention"},
     "": {"drop_constant", "min_mean", "missing"},
@@ -71,6 +71,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
     drop_constant: bool = False,
     min_mean: float | None = None,
     log_counts: bool = False,
+    counts: bool = False,
+    matrix: str = "X",
     context: Sequence[str] = (),
     intervention: str = "",
     missing: str = "error",
@@ -82,7 +84,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         path: `.csv`, `.tsv`, `.txt` (tab separated), `.parquet`, `.npz`, `.npy`, `.h5ad`, `.zarr`,
             or a folder with `data_interv1.npy`, `intervention1.csv` and `regime1.csv`.
         target: the column that names what was clamped in a sample: one name, several joined by
-            `;`, or nothing. `target`, if there is such a column.
+            `;` (or by `+` and the like, where the parts are known), or nothing.
+            `target`, if there is such a column.
         control: the label of observational samples in that column, besides the empty one.
         indicators: instead of `target`, columns of zeros and ones, one per condition, with the
             variable each clamps (`""` for one that counts as observational).
@@ -90,8 +93,12 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         drop_constant: leave out variables that never change instead of refusing them.
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+        counts: keep counts and their depth: values are log(1 + count / depth) with depth = total
+            of the sample / median total, from which a fit finds both again. Not with log_counts.
+        matrix: which matrix of an AnnData holds the values: `X`, `raw` or `layers/NAME`.
         context: columns (of a table, of `obs`) that say something of a sample and are no
-            variables, such as its batch; texts become indicators.
+            variables, such as its batch; texts become indicators. `log_depth` is made of the
+            totals of the samples where there is no such column.
         intervention: what was done to targets: `clamp`, `shift`, `soft`, `unknown`, or the column
             that says it for every sample; by default the data are asked when a model is fitted.
         missing: what is done about missing values: `error` refuses them, `drop` leaves out the
@@ -114,6 +121,8 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         drop_constant=drop_constant,
         min_mean=min_mean,
         log_counts=log_counts,
+        counts=counts,
+        matrix=matrix,
         context=tuple(context),
         intervention=intervention,
         missing=missing,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ucad.data.blocks import StoredRows
-from ucad.data.checks import check_matrix
+from ucad.data.checks import check_matrix, some
 from ucad.data.dataset import InterventionalData
+from ucad.data.formats.counted import DEPTH
 from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
@@ -25,10 +26,13 @@ from ucad.data.formats.options import (
 )
 from ucad.data.formats.stored import StoredSamples, dataset_of
 from ucad.data.targets import label_of
-from ucad.errors import FormatError, InvalidInputError, MissingDependencyError
+from ucad.errors import FormatError, InvalidInputError, MissingDependencyError, did_you_mean
 from ucad.files import parse_json, replacing
 
-__all__ = ["from_anndata", "read_h5ad", "read_zarr", "write_h5ad"]
+__all__ = ["from_anndata", "read_h5ad", "read_zarr", "unique_names", "write_h5ad"]
+
+RAW = "raw"
+"""The matrix that scanpy keeps beside X, often with more genes."""
 
 
 def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
@@ -40,7 +44,7 @@ def read_h5ad(path: Path, options: ReadOptions) -> InterventionalData:
         warnings.simplefilter("ignore")  # about the file's age and its names, which we check
         with h5py.File(path, "r") as file:
             is_new = file["obs"].attrs.get("encoding-type") == "dataframe"
-            stored = _Stored.of(file) if is_new else None
+            stored = _Stored.of(file, options.matrix) if is_new else None
         if stored is None:  # an early version, which anndata translates
             return from_anndata(anndata.read_h5ad(path), options, path=path)
     return _read(stored, path, lambda: h5py.File(path, "r"), options)
@@ -59,7 +63,7 @@ def read_zarr(path: Path, options: ReadOptions) -> InterventionalData:
 
     with parsed_as(path, "an AnnData folder"), opened() as group, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        stored = _Stored.of(group)
+        stored = _Stored.of(group, options.matrix)
     return _read(stored, path, opened, options)
 
 
@@ -71,14 +75,16 @@ class _Stored(NamedTuple):
     side: str | None
 
     @classmethod
-    def of(cls, group: Any) -> _Stored:
+    def of(cls, group: Any, matrix: str) -> _Stored:
         from anndata.io import read_elem
 
         if "X" not in group:
             raise FormatError("It holds no matrix X.")
         side = group["uns/ucad"] if "uns" in group and "ucad" in group["uns"] else None
         text = None if side is None else read_elem(side)
-        names = [str(name) for name in read_elem(group["var"]).index]
+        has_raw = matrix == RAW and "raw" in group and "var" in group["raw"]
+        table = group["raw"]["var"] if has_raw else group["var"]
+        names = [str(name) for name in read_elem(table).index]
         return cls(read_elem(group["obs"]), names, text if isinstance(text, str) else None)
 
 
@@ -88,11 +94,11 @@ def _read(
     @contextlib.contextmanager
     def matrix() -> Iterator[Any]:
         with opened() as group:
-            yield _matrix(group)
+            yield _matrix(group, options.matrix)
 
     if stored.side is not None:
         with parsed_as(path, "a data set of ucad"), opened() as group:
-            x = np.asarray(_matrix(group)[:])
+            x = np.asarray(_matrix(group, "X")[:])
             parts = (np.asarray(group["layers/is_intervened"]), stored.obs["regime"].to_numpy())
             side = parse_json(stored.side)
         check_matrix(x, may_be_empty=True)
@@ -104,9 +110,11 @@ def _read(
     return _dataset(source, stored.names, stored.obs, options, path)
 
 
-def _matrix(group: Any) -> Any:
-    """X, not loaded: an array, or a sparse matrix that is sliced by rows."""
-    X = group["X"]
+def _matrix(group: Any, name: str) -> Any:
+    """X, or another matrix, not loaded: an array, or a sparse matrix that is sliced by rows."""
+    layers = [f"layers/{layer}" for layer in group["layers"]] if "layers" in group else []
+    known = ["X", *layers, *([RAW] if "raw" in group and "X" in group["raw"] else [])]
+    X = group[_known_matrix(name, known).replace(RAW, f"{RAW}/X")]
     if "encoding-type" in X.attrs and "matrix" in str(X.attrs["encoding-type"]):
         from anndata.io import sparse_dataset
 
@@ -118,11 +126,44 @@ def from_anndata(
     table: Any, options: ReadOptions, *, path: Path = Path("adata")
 ) -> InterventionalData:
     """Makes a data set of an AnnData, which may be backed by a file."""
-    if table.X is None:
+    layers = [f"layers/{layer}" for layer in table.layers]
+    known = ["X", *layers, *([] if table.raw is None else [RAW])]
+    name = _known_matrix(options.matrix, known)
+    holder = table.raw if name == RAW else table
+    X = table.layers[name.removeprefix("layers/")] if name in layers else holder.X
+    if X is None:
         raise FormatError(f"'{path}' holds no matrix X.")
-    check_matrix(table.X)
-    source = StoredRows(lambda: contextlib.nullcontext(table.X))
-    return _dataset(source, [str(name) for name in table.var_names], table.obs, options, path)
+    check_matrix(X)
+    source = StoredRows(lambda: contextlib.nullcontext(X))
+    return _dataset(source, [str(name) for name in holder.var_names], table.obs, options, path)
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names with `-1`, `-2`, … appended to those that occurred before, as scanpy does.
+
+    >>> unique_names(["a", "b", "a", "a-1", "a"])
+    ['a', 'b', 'a-2', 'a-1', 'a-3']
+    """
+    taken, seen, found = set(names), set[str](), []
+    for name in names:
+        free, number = name, 0
+        while free in seen or (number and free in taken):
+            number += 1
+            free = f"{name}-{number}"
+        seen.add(free)
+        found.append(free)
+    return found
+
+
+def _known_matrix(name: str, known: Sequence[str]) -> str:
+    """Refuses a matrix that is not there; the name of a layer alone will do."""
+    name = f"layers/{name}" if f"layers/{name}" in known else name
+    if name not in known:
+        raise InvalidInputError(
+            f"There is no matrix '{name}' (--matrix).{did_you_mean(name, known)} There are "
+            f"{', '.join(known)}."
+        )
+    return name
 
 
 def _dataset(
@@ -135,16 +176,22 @@ def _dataset(
             f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
         )
     require_column(target, columns, "perturbations in 'obs'")
-    for name in side_columns(options):
+    beside = [name for name in side_columns(options) if name != DEPTH or name in columns]
+    for name in beside:
         require_column(name, columns, "context in 'obs'")
     if source.shape != (len(obs), len(names)):
         raise FormatError(
             f"'{path}' is damaged: X is {source.shape[0]} × {source.shape[1]}, and there are "
             f"{len(obs)} samples and {len(names)} variables."
         )
-    known = {name: obs[name].to_numpy() for name in side_columns(options)}
+    known = {name: obs[name].to_numpy() for name in beside}
     labels = [label_of(label) for label in obs[target]]
-    return dataset_of(StoredSamples(source, names, labels, known, path), options)
+    unique = unique_names(names)
+    renamed = [new for old, new in zip(names, unique, strict=True) if old != new]
+    notes: tuple[str, ...] = ()
+    if renamed:
+        notes = (f"{len(renamed)} variable(s) had a name that was used before: {some(renamed)}.",)
+    return dataset_of(StoredSamples(source, unique, labels, known, path, notes), options)
 
 
 def write_h5ad(data: InterventionalData, path: Path) -> None:

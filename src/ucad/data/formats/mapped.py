@@ -12,6 +12,7 @@ from ucad.data.blocks import StoredRows
 from ucad.data.checks import check_matrix
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.cells import check_widths, columns_of
+from ucad.data.formats.counted import DEPTH
 from ucad.data.formats.dialect import rows_of
 from ucad.data.formats.options import (
     TARGET_COLUMN,
@@ -51,10 +52,11 @@ def read_npy(path: Path, options: ReadOptions) -> InterventionalData:
     target = options.target or TARGET_COLUMN
     if options.target is not None:
         require_column(target, list(columns), "targets")
-    for name in side_columns(options):
+    beside = [name for name in side_columns(options) if name != DEPTH or name in columns]
+    for name in beside:
         require_column(name, list(columns), "context")
     labels = [label_of(label) for label in columns.get(target, [""] * n_samples)]
-    known = {name: np.array(columns[name]) for name in side_columns(options)}
+    known = {name: np.array(columns[name]) for name in beside}
     names = [f"X{number}" for number in range(1, n + 1)]
     return dataset_of(StoredSamples(StoredRows(opened), names, labels, known, path), options)
 

@@ -69,6 +69,9 @@ class ReadOptions:
         drop_constant: leave out variables that never change instead of refusing them.
         min_mean: leave out variables whose mean is below this, such as genes hardly seen.
         log_counts: turn counts into log(1 + 10⁴ · count / total of the sample).
+        counts: keep counts and their depth: log(1 + count / depth), the depth being the total of
+            the sample over the median total.
+        matrix: which matrix of an AnnData is read: `X`, `raw` or `layers/NAME`.
         context: columns that say something of a sample and are no variables, such as its batch.
         intervention: what was done to targets, one of `KINDS`, or the column that says it.
         missing: what is done about missing values, one of `POLICIES`.
@@ -83,6 +86,8 @@ class ReadOptions:
     drop_constant: bool = False
     min_mean: float | None = None
     log_counts: bool = False
+    counts: bool = False
+    matrix: str = "X"
     context: Sequence[str] = ()
     intervention: str = ""
     missing: str = POLICIES[0]
@@ -91,6 +96,10 @@ class ReadOptions:
     def __post_init__(self) -> None:
         check_policy(self.missing)
         check_memory(self.memory)
+        if self.counts and self.log_counts:
+            raise InvalidInputError(
+                "'counts' and 'log_counts' are two ways to read counts. Give one of them."
+            )
 
     @property
     def given(self) -> tuple[str, ...]:

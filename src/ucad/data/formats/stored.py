@@ -12,8 +12,10 @@ from jaxtyping import Float, Int
 
 from ucad.data.blocks import ColumnSums, Source, gather, scan
 from ucad.data.checks import some
+from ucad.data.combined import taken_apart
 from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData
+from ucad.data.formats.counted import check_counts, log_normalised, unit_depth, with_depth
 from ucad.data.formats.options import (
     Kept,
     ReadOptions,
@@ -28,9 +30,6 @@ from ucad.errors import InvalidInputError
 
 __all__ = ["StoredSamples", "dataset_of"]
 
-COUNTS_PER_CELL = 1e4
-"""Counts per cell to which all cells are scaled before the logarithm, the convention of scanpy."""
-
 
 @dataclass(frozen=True)
 class StoredSamples:
@@ -42,6 +41,7 @@ class StoredSamples:
         labels: what was acted on, for every sample.
         known: columns of context and of kinds of interventions, by name.
         path: where they are, for messages.
+        notes: what was changed before.
     """
 
     source: Source
@@ -49,16 +49,20 @@ class StoredSamples:
     labels: Sequence[str]
     known: Mapping[str, Any]
     path: Path
+    notes: tuple[str, ...] = ()
 
 
 def dataset_of(stored: StoredSamples, options: ReadOptions) -> InterventionalData:
     """Reads the variables that are kept of as many samples as fit, never more of them at once."""
     with parsed_as(stored.path, "a matrix of numbers"):
         sums = scan(stored.source)
+    labels, combined = taken_apart(stored.labels, set(stored.names), options.control)
+    known = with_depth(stored.known, sums.depth, options)
+    stored = replace(stored, labels=labels, known=known, notes=(*stored.notes, *combined))
     keep, notes = _kept(sums, stored.names, options)
     kept = [stored.names[column] for column in keep]
     rows = rows_within(stored.labels, len(kept), options.memory)
-    reader = _Reader(stored, keep, sums.depth if options.log_counts else None)
+    reader = _Reader(stored, keep, unit_depth(sums.depth, options), options)
     with parsed_as(stored.path, "a matrix of numbers"):
         x = reader.rows(rows)
     x.flags.writeable = False  # nobody else holds it: a data set need not copy it
@@ -68,7 +72,7 @@ def dataset_of(stored: StoredSamples, options: ReadOptions) -> InterventionalDat
     data = InterventionalData.from_targets(
         filled.x, labels, variable_names=kept, control=options.control
     )
-    data = filled.marked(data, *notes, *control_notes(labels, options.control))
+    data = filled.marked(data, *stored.notes, *notes, *control_notes(labels, options.control))
     data = beside_variables(data, options, stored.known, rows[filled.rows])
     if len(rows) == len(stored.labels):
         return data
@@ -78,8 +82,8 @@ def dataset_of(stored: StoredSamples, options: ReadOptions) -> InterventionalDat
 
 def _kept(sums: ColumnSums, names: Sequence[str], options: ReadOptions) -> Kept:
     """The columns that `min_mean` and `drop_constant` leave, as `columns_to_keep` says."""
-    if options.log_counts and (sums.low < 0).any():
-        raise InvalidInputError("Counts must be at least 0 to be turned into logarithms.")
+    if options.log_counts or options.counts:
+        check_counts(sums.low, ReadOptions())
     if options.missing == POLICIES[0] and (options.min_mean is not None or options.drop_constant):
         _check_no_gaps(sums, names)
     reasons = []
@@ -105,11 +109,12 @@ def _check_no_gaps(sums: ColumnSums, names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Rows of what is stored as the data set has them; `depth` where they become logarithms."""
+    """Rows of what is stored as the data set has them; `unit` where they become logarithms."""
 
     stored: StoredSamples
     columns: Int[np.ndarray, " kept"]
-    depth: Float[np.ndarray, " samples"] | None
+    unit: Float[np.ndarray, " samples"] | None
+    options: ReadOptions
 
     def rows(self, rows: Int[np.ndarray, " rows"]) -> np.ndarray:
         return gather(self.stored.source, rows, self.columns, self.changed)
@@ -117,11 +122,11 @@ class _Reader:
     def changed(
         self, values: Float[np.ndarray, "rows kept"], rows: Int[np.ndarray, " rows"]
     ) -> np.ndarray:
-        """log(1 + 10⁴ · count / total of the cell)."""
-        if self.depth is None:
+        """log(1 + count / unit), where counts are not kept as they are."""
+        if self.unit is None:
             return values
-        depth = self.depth[rows][:, None]
-        return np.asarray(np.log1p(COUNTS_PER_CELL * values / np.where(depth > 0, depth, 1.0)))
+        check_counts(values, self.options)
+        return log_normalised(values, self.unit[rows])
 
 
 @dataclass(frozen=True)

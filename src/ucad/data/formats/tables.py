@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ucad._types import VariableSamples
+from ucad.data.combined import taken_apart
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.cells import (
     INDEX_NAMES,
@@ -23,6 +24,7 @@ from ucad.data.formats.cells import (
     columns_of,
     take_index,
 )
+from ucad.data.formats.counted import DEPTH, kept_values, with_depth
 from ucad.data.formats.dialect import rows_of
 from ucad.data.formats.options import (
     REGIME_COLUMN,
@@ -141,15 +143,14 @@ def from_columns(
     x, variables = as_matrix(columns), tuple(columns)
     x.flags.writeable = False  # nobody else holds it: a data set need not copy it
     if side is not None and regime is not None:
-        flags_of = {n: np.isin(variables, split_targets(n)) for n in dict.fromkeys(labels)}
-        clamps = np.array([flags_of[label] for label in labels], dtype=bool)
-        clamps = clamps.reshape(len(labels), len(variables))
+        clamps = _clamps(labels, variables)
         return with_side_information(x, clamps, as_numbers(REGIME_COLUMN, regime), variables, side)
+    labels, combined = taken_apart(labels, set(variables), options.control)
+    context = with_depth(context, np.nansum(x, axis=1), options)
     keep, dropped = columns_to_keep(x, variables, options)
     kept = [variables[column] for column in keep]
     labels = labels if not flags else _conditions(flags, options)
-    some = x if len(kept) == len(variables) else x[:, keep]
-    filled = without_missing(some, kept, labels, options.missing)
+    filled = without_missing(kept_values(x, keep, options), kept, labels, options.missing)
     labels = [labels[row] for row in filled.rows]
     if flags:
         data = _by_condition(filled.x, kept, labels, options)
@@ -158,8 +159,14 @@ def from_columns(
     data = InterventionalData.from_targets(
         filled.x, labels, variable_names=kept, control=options.control
     )
-    data = filled.marked(data, *notes, *dropped, *control_notes(labels, options.control))
+    data = filled.marked(data, *notes, *combined, *dropped, *control_notes(labels, options.control))
     return beside_variables(data, options, context, filled.rows)
+
+
+def _clamps(labels: Sequence[str], variables: Sequence[str]) -> np.ndarray:
+    flags_of = {n: np.isin(variables, split_targets(n)) for n in dict.fromkeys(labels)}
+    clamps = np.array([flags_of[label] for label in labels], dtype=bool)
+    return clamps.reshape(len(labels), len(variables))
 
 
 def _header(path: Path, cells: Sequence[str], side: dict[str, Any] | None) -> list[str]:
@@ -197,9 +204,10 @@ def _columns_of(side: dict[str, Any], path: Path, header: list[str]) -> list[str
 
 def _take_context(columns: dict[str, Any], options: ReadOptions) -> dict[str, Any]:
     """Takes the columns of the context out of the table."""
-    for name in side_columns(options):
+    names = [name for name in side_columns(options) if name != DEPTH or name in columns]
+    for name in names:
         require_column(name, list(columns), "context")
-    return {name: columns.pop(name) for name in side_columns(options)}
+    return {name: columns.pop(name) for name in names}
 
 
 def _take_indicators(columns: dict[str, Any], options: ReadOptions) -> dict[str, np.ndarray]:

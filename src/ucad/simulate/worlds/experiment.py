@@ -71,6 +71,7 @@ class Experiment:
         jitter: the standard deviation of noise on what the action sets, in the same units.
         failure: the share of samples of a regime in which nothing happens to its targets.
         unlabelled: what each regime acts on beside its targets, which the data do not say.
+        mislabelled: the share of samples in which the targets of another regime were acted on.
     """
 
     targets: Bool[np.ndarray, "regimes variables"]
@@ -80,6 +81,7 @@ class Experiment:
     jitter: float = 0.0
     failure: float = 0.0
     unlabelled: Bool[np.ndarray, "regimes variables"] | None = None
+    mislabelled: float = 0.0
 
     def __post_init__(self) -> None:
         check_action(self.action)
@@ -104,12 +106,19 @@ class Experiment:
         """Draws what is done, for variables with the given mean and standard deviation."""
         shape = (len(self.regime), self.targets.shape[1])
         hit = self.targets if self.unlabelled is None else self.targets | self.unlabelled
-        acts = hit[self.regime] & (rng.random((shape[0], 1)) >= self.failure)
+        acts = hit[self._regime_done(rng)] & (rng.random((shape[0], 1)) >= self.failure)
         is_random = self.action == "random"
         value = rng.standard_normal(shape) if is_random else np.full(shape, self.value)
         value = centre + spread * (value + self.jitter * rng.standard_normal(shape))
         keep, offset = self._effect(value, centre, rng)
         return Doing(np.where(acts, keep, 1.0), np.where(acts, offset, 0.0))
+
+    def _regime_done(self, rng: np.random.Generator) -> RegimeOf:
+        """The regime that was really done in every sample."""
+        if self.mislabelled == 0:
+            return self.regime
+        is_wrong = rng.random(len(self.regime)) < self.mislabelled
+        return np.where(is_wrong, rng.permutation(self.regime), self.regime)
 
     def _effect(
         self,

@@ -21,6 +21,9 @@ DIRECT_SHARE = 0.25
 CONFOUNDED = 2
 """How many parents and how many children of one factor a hidden cause acts on."""
 
+SELECTED_BY = 2
+"""How many variables decide whether a sample is kept, where samples are selected."""
+
 N_BATCHES = 3
 """Batches of a context that is known."""
 
@@ -175,6 +178,29 @@ def _noisy_factors(draft: Draft, strength: float, _rng: np.random.Generator) -> 
     return draft.flawed(noisy, Violation.NOISY_FACTOR)
 
 
+def _confounded_factors(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
+    """Lets one hidden source act on two factors."""
+    system, n_variables = draft.system, draft.graph.n_variables
+    n_factors = draft.graph.n_factors
+    hit = np.isin(np.arange(n_factors), rng.permutation(n_factors)[:CONFOUNDED])
+
+    def factors(x: VariableSamples, u: Context) -> FactorSamples:
+        return system.factors(x, u) + strength * u[:, n_variables:] * hit
+
+    confounded = replace(system, factors=factors, draw_noise=draft.with_sources(1))
+    return draft.flawed(confounded, Violation.HIDDEN_CAUSE)
+
+
+def _selected(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
+    """Keeps a sample with the probability 1 / (1 + exp(−strength · Σ x)) over two variables."""
+    chosen = rng.permutation(draft.graph.n_variables)[:SELECTED_BY]
+
+    def keeps(x: VariableSamples) -> Float[np.ndarray, " samples"]:
+        return np.asarray(1 / (1 + np.exp(-strength * x[:, chosen].sum(axis=1))))
+
+    return draft.flawed(replace(draft.system, keeps=keeps), Violation.SELECTED)
+
+
 def _exogenous_factors(draft: Draft, strength: float, _rng: np.random.Generator) -> Draft:
     """Replaces every factor by a hidden source that no variable feeds."""
     graph, n_variables = draft.graph, draft.graph.n_variables
@@ -197,5 +223,7 @@ FLAWS: dict[str, Callable[[Draft, float, np.random.Generator], Draft]] = {
     "known-context": _known_context,
     "noisy-factors": _noisy_factors,
     "exogenous-factors": _exogenous_factors,
+    "confounded-factors": _confounded_factors,
+    "selected": _selected,
 }
 """Flaws by name; each takes a strength, in standard deviations of a variable."""

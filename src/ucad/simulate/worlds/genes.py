@@ -12,7 +12,7 @@ from ucad._types import FactorSamples, VariableSamples
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.simulate.worlds.experiment import Doing, Experiment, check_action, one_by_one
-from ucad.simulate.worlds.measurements import log_normalised, read_counts
+from ucad.simulate.worlds.measurements import log_normalised, read_counts, read_technically
 from ucad.simulate.worlds.problem import (
     Measured,
     Source,
@@ -72,6 +72,7 @@ class Genes:
         value: of the action, where it has one.
         counts: the mean count per gene, log-normalised; 0 for log(1 + x) without any
             measurement noise.
+        technical: whether counts have the technical noise of SERGIO instead.
     """
 
     n_programmes: int = 7
@@ -87,6 +88,7 @@ class Genes:
     action: str = "knockout"
     value: float = -3.0
     counts: float = 0.0
+    technical: bool = False
 
     def __post_init__(self) -> None:
         check_action(self.action)
@@ -169,13 +171,17 @@ def genes_problem(
     network = _network(chosen, graph, rng)
 
     def measure(x: VariableSamples, rng: np.random.Generator) -> Measured:
+        if chosen.technical:
+            return log_normalised(read_technically(x, rng))
         if chosen.counts == 0:
             return Measured(np.log1p(x), {})
         log_rate = np.log(np.maximum(x, MIN_LEVEL) * chosen.counts / network.half_response.mean())
         return log_normalised(read_counts(log_rate, rng, dispersion=0.0))
 
     source = Source(network, _experiment(chosen, graph, rng), measure)
-    counted = (Violation.COUNTS, Violation.MEASUREMENT_NOISE) if chosen.counts else ()
+    counted = (
+        (Violation.COUNTS, Violation.MEASUREMENT_NOISE) if chosen.counts or chosen.technical else ()
+    )
     truth = Truth(
         graph=graph,
         adjacency=graph.variable_adjacency,

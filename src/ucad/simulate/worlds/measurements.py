@@ -7,11 +7,12 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit
 
 from ucad._types import VariableSamples
 from ucad.simulate.worlds.problem import Measured, Violation, measure_exactly
 
-__all__ = ["MEASUREMENTS", "Measure", "log_normalised", "read_counts"]
+__all__ = ["MEASUREMENTS", "Measure", "log_normalised", "read_counts", "read_technically"]
 
 Measure: TypeAlias = Callable[[VariableSamples, np.random.Generator], Measured]
 
@@ -31,6 +32,17 @@ N_BATCHES = 3
 OUTLIER_SIZE = 10.0
 """How far an outlier is off, in standard deviations of a variable."""
 
+OUTLIER_SHARE = 0.01
+"""The share of genes whose level is off, as in SERGIO's data sets."""
+
+LIBRARY = 1.9
+"""Transcripts per gene in a typical cell before drop-outs; with them 56 % of the counts are zero,
+as in the table of the first version."""
+
+SHARPNESS, DROPPED = 6.5, 0.4
+"""The slope of the logistic probability to be read, as in SERGIO, and the quantile of logarithms
+of levels at which it is a half."""
+
 N_CALIBRATION = 20_000
 """Normal draws with which the share of zeros is set, to within half a per cent."""
 
@@ -44,6 +56,25 @@ def read_counts(
     if dispersion > 0:
         rate = rate * rng.gamma(1 / dispersion, dispersion, rate.shape)
     return Measured(rng.poisson(rate).astype(np.float64), {"log_depth": log_depth[:, 0]})
+
+
+def read_technically(levels: VariableSamples, rng: np.random.Generator) -> Measured:
+    """Counts with the technical noise of SERGIO: outliers, library sizes, drop-outs, Poisson.
+
+    A gene in a hundred is scaled by exp(N(0.8, 1)); a cell's levels are scaled to a library of
+    exp(N(log(LIBRARY · genes), 0.4²)); a level y is read at all with the logistic probability of
+    SHARPNESS · (log(1 + y) − its quantile DROPPED); what is read is Poisson.
+    """
+    is_outlier = rng.random(levels.shape[1]) < OUTLIER_SHARE
+    levels = levels * np.where(is_outlier, np.exp(rng.normal(0.8, 1.0, levels.shape[1])), 1.0)
+    log_size = np.log(LIBRARY * levels.shape[1]) + DEPTH_SPREAD * rng.standard_normal(len(levels))
+    total = np.maximum(levels.sum(axis=1), 1e-12)
+    levels = levels * (np.exp(log_size) / total)[:, None]
+    logs = np.log1p(levels)
+    seen = rng.random(levels.shape) < expit(SHARPNESS * (logs - np.quantile(logs, DROPPED)))
+    counts = rng.poisson(levels * seen).astype(np.float64)
+    depth = np.maximum(counts.sum(axis=1), 1.0)
+    return Measured(counts, {"log_depth": np.log(depth / depth.mean())})
 
 
 def log_normalised(counts: Measured) -> Measured:

@@ -42,6 +42,7 @@ class Planted(Form):
         jitter: noise on what an action sets, in the same units.
         failure: the share of samples of a regime in which nothing happens to its targets.
         off_target: the share of regimes that act on one more variable, which the data do not say.
+        mislabelled: the share of samples in which the targets of another regime were acted on.
         flaw: one of `FLAWS`, or nothing.
         strength: of the flaw, in standard deviations of a variable.
         measurement: one of `MEASUREMENTS`.
@@ -63,6 +64,7 @@ class Planted(Form):
     jitter: float = 0.0
     failure: float = 0.0
     off_target: float = 0.0
+    mislabelled: float = 0.0
     flaw: str = ""
     strength: float = 0.5
     measurement: str = "exact"
@@ -75,7 +77,7 @@ class Planted(Form):
         check_action(self.action)
         check_choice("flaw", self.flaw, ["", *FLAWS])
         check_choice("measurement", self.measurement, MEASUREMENTS)
-        for name in ("failure", "off_target"):
+        for name in ("failure", "off_target", "mislabelled"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInputError(
                     f"The '{name}' setting must be from 0 to 1. Got {getattr(self, name)} instead."
@@ -102,7 +104,7 @@ class Planted(Form):
             Violation.COUNTS: self.emission in ("counts", "sparse-counts"),
             Violation.TRANSFORMED: self.emission == "cut-off",
             Violation.NOT_A_CLAMP: self.action in SOFT_ACTIONS,
-            Violation.MISLABELLED: self.failure > 0,
+            Violation.MISLABELLED: self.failure > 0 or self.mislabelled > 0,
             Violation.OFF_TARGET: self.off_target > 0,
             Violation.DUPLICATES: self.copies > 0,
         }
@@ -170,6 +172,7 @@ def _experiment(settings: Planted, rng: np.random.Generator) -> Experiment:
         jitter=settings.jitter,
         failure=settings.failure,
         unlabelled=side_effects(targets, settings.off_target, rng),
+        mislabelled=settings.mislabelled,
     )
 
 

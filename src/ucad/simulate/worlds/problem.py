@@ -64,6 +64,7 @@ class Violation(StrEnum):
     CORRELATED_ROOTS = "correlated roots"
     DEPENDENT_SAMPLES = "dependent samples"
     MISLABELLED = "mislabelled samples"
+    SELECTED = "selected samples"
     DYNAMICS = "dynamics"
 
 

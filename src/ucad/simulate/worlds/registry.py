@@ -226,6 +226,22 @@ _STRUCTURE: dict[str, World] = {
         Planted(flaw="feedback", strength=0.3),
         "A child of a factor acts weakly on a parent of the same factor.",
     ),
+    "weak-feedback": World(
+        Planted(flaw="feedback", strength=0.15),
+        "A child of a factor acts on a parent of the same factor, half as much as in `feedback`.",
+    ),
+    "confounded-factors": World(
+        Planted(flaw="confounded-factors", strength=0.3),
+        "One hidden cause acts on two factors.",
+    ),
+    "selected": World(
+        Planted(flaw="selected", strength=1.5),
+        "Samples with low values of two variables are seldom kept.",
+    ),
+    "mislabelled": World(
+        Planted(mislabelled=0.1),
+        "In 10 % of the samples other variables are clamped than the data say.",
+    ),
     "correlated-roots": World(
         Planted(flaw="correlated-roots"), "Variables without parents correlate with each other."
     ),
@@ -275,6 +291,10 @@ _GENES: dict[str, World] = {
     "genes-27": World(Genes(counts=27.0), "The gene network, read by 27 counts per gene."),
     "genes-8": World(Genes(counts=8.0), "The gene network, read by 8 counts per gene."),
     "genes-3": World(Genes(counts=2.7), "The gene network, read by 2.7 counts per gene."),
+    "genes-technical": World(
+        Genes(technical=True),
+        "The gene network, read with the technical noise of SERGIO: outliers, drop-outs, counts.",
+    ),
 }
 
 WORLDS: dict[str, World] = {

@@ -25,6 +25,10 @@ TOLERANCE = 1e-12
 """The change in a sweep, absolute and relative, below which the equations count as solved: some
 thousand rounding errors of float64."""
 
+MAX_DRAWS = 50
+"""How often a sample is drawn anew, at most: where one in ten is kept, .5 % of the samples stay in
+the end whatever they are."""
+
 Context: TypeAlias = Float[np.ndarray, "samples sources"]
 """The noise u: one column per variable, then any hidden sources."""
 
@@ -61,6 +65,7 @@ class System:
         draw_noise: draws the context u.
         observed: columns of the context that are known, by name.
         as_set: from what actions add and the context to what is added; that itself if None.
+        keeps: from variables to the probability that a sample is kept; all are kept if None.
     """
 
     factors: Callable[[VariableSamples, Context], FactorSamples]
@@ -68,9 +73,26 @@ class System:
     draw_noise: DrawNoise
     observed: Mapping[str, int] = field(default_factory=dict)
     as_set: Callable[[VariableSamples, Context], VariableSamples] | None = None
+    keeps: Callable[[VariableSamples], Float[np.ndarray, " samples"]] | None = None
 
     def sample(self, doing: Doing, rng: np.random.Generator) -> Solution:
-        """Draws contexts and solves the equations under what is done in each sample."""
+        """Draws contexts and solves the equations under what is done in each sample.
+
+        A sample that is not kept is drawn anew, up to `MAX_DRAWS` times.
+        """
+        found = self._sample(doing, rng)
+        if self.keeps is None:
+            return found
+        dropped = np.flatnonzero(rng.random(len(found.x)) > self.keeps(found.x))
+        for _ in range(MAX_DRAWS):
+            if len(dropped) == 0:
+                break
+            again = self._sample(Doing(doing.keep[dropped], doing.offset[dropped]), rng)
+            found.x[dropped], found.z[dropped] = again.x, again.z
+            dropped = dropped[rng.random(len(dropped)) > self.keeps(again.x)]
+        return found
+
+    def _sample(self, doing: Doing, rng: np.random.Generator) -> Solution:
         context = self.draw_noise(len(doing.keep), rng)
         if self.as_set is not None:
             doing = doing._replace(offset=self.as_set(doing.offset, context))

@@ -165,9 +165,11 @@ class FeatureMoments:
         """The covariances of one feature with all others, each for one target."""
         found = self.total[features]
         phi = self.features
-        for at, (j, f) in enumerate(zip(which.tolist(), features.tolist(), strict=True)):
-            here = phi[self.left_out[j]].astype(np.float64, copy=False)
-            found[at] -= here[:, f] @ here
+        order = np.argsort(which, kind="stable")
+        starts = np.flatnonzero(np.diff(which[order], prepend=-1))
+        for some in np.split(order, starts[1:]):
+            here = phi[self.left_out[which[some[0]]]].astype(np.float64, copy=False)
+            found[some] -= here[:, features[some]].T @ here
         found /= self.n_samples[which][:, None]
         found -= self.mean[which] * self.mean[which, features][:, None]
         found[np.arange(len(which)), features] += NUMERICAL
@@ -212,8 +214,9 @@ def explained_nats(
     """
     free = ~is_intervened
     counts = free.sum(axis=0)
-    means = (x * free).sum(axis=0) / np.maximum(counts, 1)
-    targets = np.where(free, x - means, 0.0).astype(np.float32)
+    means = x.sum(axis=0, where=free, dtype=np.float64) / np.maximum(counts, 1)
+    targets = (x - means.astype(x.dtype)).astype(np.float32, copy=False)
+    targets[is_intervened] = 0.0
     total = np.maximum(np.einsum("sj,sj->j", targets, targets), 1e-12)
     gains = np.zeros((x.shape[1], columns.shape[1]))
     for some in np.array_split(
@@ -221,7 +224,7 @@ def explained_nats(
     ):
         features = family.features(columns[:, some])
         basis = np.concatenate([_basis(one) for one in features.transpose(1, 0, 2)], axis=1)
-        explained = (product(basis, targets) ** 2).reshape(len(some), -1, x.shape[1]).sum(axis=1)
+        explained = ((basis.T @ targets) ** 2).reshape(len(some), -1, x.shape[1]).sum(axis=1)
         share = np.minimum(explained / total, 1 - 1e-9)
         gains[:, some] = (-counts / 2 * np.log1p(-share)).T
     return gains
@@ -285,11 +288,11 @@ def masked_covariance(
     rows, count = moments.left_out[j], max(int(moments.left_out.n_free[j]), 1)
     both = np.append(chosen, j)
     if other is None:
-        left = moments.features[rows[:, None], both].astype(np.float64)
+        left = moments.features.T[both[:, None], rows].T.astype(np.float64)
         total, sums = moments.total[both[:, None], both], moments.sums[both]
     else:
         to, y = other
-        left = np.column_stack([moments.features[rows[:, None], chosen], y[rows]])
+        left = np.column_stack([moments.features.T[chosen[:, None], rows].T, y[rows]])
         left = left.astype(np.float64, copy=False)
         total = np.empty((len(both), len(both)))
         total[:-1, :-1] = moments.total[chosen[:, None], chosen]

@@ -14,14 +14,18 @@ from ucad.data import InterventionalData
 from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Regression, unit_variance
-from ucad.solvers.regression.moments import explained_nats, without_noise
+from ucad.solvers.regression.fitting import unit_variance
+from ucad.solvers.regression.moments import (
+    explained_nats,
+)
 from ucad.solvers.regression.parent_selection import fit_with_selection
-from ucad.solvers.regression.stepwise import Problems, Selection, select_features
-from ucad.solvers.search.causes import MAX_CANDIDATES, Causes, parent_sets
+from ucad.solvers.regression.stepwise import Selection
+from ucad.solvers.search.causes import Causes, parent_sets
 from ucad.solvers.search.choice import Choice, Order
+from ucad.solvers.search.factor_parents import likely_parents, select_parents
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.turned_relations import Reading, turned_relations
 from ucad.solvers.search.variable_regressions import VariableRegressions
 
 __all__ = ["Candidates"]
@@ -81,7 +85,7 @@ class Candidates:
         since such a leaf is a proxy of its factor.
         """
         yield from self._known_anchors()
-        done: set[tuple[int, tuple[int, ...]]] = set()
+        done: set[Reading] = set()
         first = self.causes.may_cause
         for may_cause in self._readings(done):
             sets, _ = self._parent_sets(may_cause, self.problem.targets)
@@ -95,8 +99,12 @@ class Candidates:
                     )
         if self.regressions.is_searched and not self.problem.is_linear:
             yield from self._of_overlooked_parents(done)
+        if self.regressions.is_searched and self.problem.is_linear and not self.causes.is_noisy:
+            for j, chosen in turned_relations(self.problem, done):
+                parents = np.array(chosen)
+                yield from self.regressions.factors_of_variable(j, parents, parents, widen=False)
 
-    def _of_overlooked_parents(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[Function]:
+    def _of_overlooked_parents(self, done: set[Reading]) -> Iterator[Function]:
         """E[x_j | x_i] where no parents were found and all functions of x_i together explain x_j.
 
         A function that goes up and down needs several, and none of them pays alone.
@@ -118,7 +126,7 @@ class Candidates:
         residual = self._residual(choice, order, children)
         for k in range(len(order)):
             yield from self._pooled(choice, order, k, children, residual)
-        yield from self._separated(choice, order)
+        yield from self._separated(choice, order, children)
         yield from self.missing(residual, len(order))
 
     def missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
@@ -169,7 +177,7 @@ class Candidates:
                     int(j), parents, allowed, widen=False
                 )
 
-    def _readings(self, done: set[tuple[int, tuple[int, ...]]]) -> Iterator[BooleanMatrix]:
+    def _readings(self, done: set[Reading]) -> Iterator[BooleanMatrix]:
         """Who may cause whom, in ever other ways; `done` fills up on the way."""
         yield from self.causes.proposals
         if not self.regressions.is_searched or self.causes.never_acted_on.all():
@@ -183,9 +191,10 @@ class Candidates:
         yield may_cause & acted_on
         without = np.ones(len(may_cause), dtype=bool)
         without[[j for j, _ in done]] = False
-        yield self.problem.admissible.may_precede & acted_on & without
+        left = self.problem.admissible.may_precede & acted_on & without
+        yield self.causes.shortlist.among(left)
 
-    def _proxies(self, done: Collection[tuple[int, tuple[int, ...]]]) -> list[int]:
+    def _proxies(self, done: Collection[Reading]) -> list[int]:
         """The variables never acted on that were most often selected as parents."""
         often = np.bincount([i for _, parents in done for i in parents], minlength=1)
         often = np.pad(often, (0, self.data.n_variables - len(often)))
@@ -200,11 +209,16 @@ class Candidates:
 
     def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
         """What the chosen factors leave of every variable; 0 where it is clamped."""
-        left = self.problem.targets - self._predicted(choice.values, order, children)
-        free = (~self.data.is_left_out).astype(np.float64)
-        weights = free if self.problem.weights is None else self.problem.weights
-        mean = (left * weights).sum(axis=0) / np.maximum(weights.sum(axis=0), 1)
-        return np.where(free > 0, left - mean, 0.0)
+        left = self._predicted(choice.values, order, children)
+        np.subtract(self.problem.targets, left, out=left)
+        if self.problem.weights is None:
+            left[self.data.is_left_out] = 0.0
+            left -= left.sum(axis=0) / np.maximum(self.data.moments.left_out.n_free, 1)
+        else:
+            mass = np.maximum(self.problem.weights.sum(axis=0), 1)
+            left -= np.einsum("sj,sj->j", left, self.problem.weights) / mass
+        left[self.data.is_left_out] = 0.0
+        return left
 
     def _pooled(
         self,
@@ -231,8 +245,8 @@ class Candidates:
         slope = self._slope(choice, order[k], children, its) * root
         left = residual[:, its] * root
         regression = pseudo_target(z, slope, left, 1.0 / children.residual[its])
-        allowed = self._likely(regression, allowed, current.parents)
-        parents = self._select(regression, allowed)
+        allowed = likely_parents(self.data, regression, allowed, current.parents)
+        parents = select_parents(self.problem, regression, allowed, backward=self._eliminates)
         if not self.problem.factor_family.is_affine:
             parents = np.union1d(parents, np.intersect1d(current.parents, allowed))
         if len(parents):
@@ -251,46 +265,20 @@ class Candidates:
                 possible &= proposed[:, is_child].any(axis=1)
         return np.flatnonzero(possible)
 
-    def _likely(self, regression: Regression, allowed: Variables, current: Variables) -> Variables:
-        """Of very many possible parents the current ones and the most correlated."""
-        if len(allowed) <= MAX_CANDIDATES:
-            return allowed
-        x = self.data.x[:, allowed]
-        weighted = regression.weights * (regression.target - regression.target.mean())
-        strength = np.abs(weighted @ (x - x.mean(axis=0))) / x.std(axis=0)
-        strength[np.isin(allowed, current)] = np.inf
-        return np.sort(allowed[np.argsort(-strength, kind="stable")[:MAX_CANDIDATES]])
+    def _separated(self, choice: Choice, order: Order, children: Selection) -> Iterator[Function]:
+        """h(x) = z_k − c z_l without the parents of z_k that z_l has too, or that show z_l.
 
-    def _select(self, regression: Regression, allowed: Variables) -> Variables:
-        """Weighted stepwise selection of additive features of the allowed variables."""
-        target, weights = regression
-        features = self.problem.factor_family.features(self.data.x[:, allowed])
-        width = features.shape[2]
-        both = np.concatenate([features.reshape(len(target), -1), target[:, None]], axis=1)
-        share = weights / weights.sum()
-        both = ((both - share @ both) * np.sqrt(share)[:, None]).astype(np.float32)
-        gram = (both.T @ both).astype(np.float64)
-        gram[np.diag_indices_from(gram)] += self.problem.floor
-        if self.problem.noise is not None:
-            noise = np.diag(self.problem.noise[allowed])
-            gram[:-1, :-1] = without_noise(gram[:-1, :-1], noise)
-        count = np.array([float(regression.n_samples)])
-        everything = np.ones((1, gram.shape[0] - 1), dtype=bool)
-        one = Problems(gram[None], count, np.array([0]), everything)
-        found = select_features(one, self.problem.penalty, backward=self._eliminates)
-        return allowed[np.unique(np.flatnonzero(found.selected[0]) // width)]
-
-    def _separated(self, choice: Choice, order: Order) -> Iterator[Function]:
-        """h(x) = z_k − c z_l without the parents that z_k and z_l share.
-
-        An anchor with two factors gives z_k + c z_l in place of z_k.
+        An anchor with two factors gives z_k + c z_l in place of z_k, with the parents of l or with
+        a child of l that stands for them.
         """
+        made = np.any(children.selected.reshape(*choice.parents.shape, -1), axis=2)
         for k in order:
             for other in order:
-                shared = choice.parents[:, k] & choice.parents[:, other]
-                own = np.flatnonzero(choice.parents[:, k] & ~shared)
+                through = choice.parents[:, other] | made[:, other]
+                shared = choice.parents[:, k] & through
+                own = np.flatnonzero(choice.parents[:, k] & ~through)
                 pair = (choice.functions[k], choice.functions[other])
-                if shared.any() and len(own) and pair not in self.separated:
+                if k != other and shared.any() and len(own) and pair not in self.separated:
                     self.separated.add(pair)
                     z, taken = choice.values[:, k], choice.values[:, other]
                     yield remainder(self.problem, z, taken, own)
@@ -302,9 +290,8 @@ class Candidates:
         features = self.problem.variable_family.features(values[:, order])
         width = features.shape[2]
         chosen = [c * width + f for c in order for f in range(width)]
-        predicted: VariableSamples = (
-            features.reshape(len(values), -1) @ children.coefficients[:, chosen].T
-        )
+        weights = children.coefficients[:, chosen].T.astype(features.dtype)
+        predicted: VariableSamples = features.reshape(len(values), -1) @ weights
         return predicted
 
     def _slope(

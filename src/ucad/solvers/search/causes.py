@@ -9,21 +9,20 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ucad._types import BooleanMatrix, VariableSamples
-from ucad.data import InterventionalData
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import LocalMoments, local_moments
 from ucad.solvers.regression.score_book import ScoreBook
 from ucad.solvers.regression.stepwise import Problems, select_features
 from ucad.solvers.regression.weighted_moments import weighted_moments
-from ucad.solvers.search.blankets import has_noise, peel
+from ucad.solvers.search.blankets import has_enough_samples, has_noise, peel
 from ucad.solvers.search.evidence import Evidence, interventional_evidence
 from ucad.solvers.search.order import search_order
 from ucad.solvers.search.own_regimes import unseen_in_own_regime
 
-__all__ = ["MAX_CANDIDATES", "Causes", "find_causes", "parent_sets"]
+__all__ = ["MAX_CANDIDATES", "Causes", "Shortlist", "find_causes", "parent_sets"]
 
 MAX_CANDIDATES = 64
-"""Possible parents of a variable that are looked at: those of the largest correlations."""
+"""Possible parents of a variable that are looked at."""
 
 MAX_UNTESTED = 0.5
 """Share of a variable's possible causes that interventions could not test, above which linear
@@ -31,6 +30,40 @@ Markov blankets propose causes of a nonlinear variable as well: siblings may be 
 
 TARGETS_AT_ONCE = 64
 """Targets whose moments are held at a time: 64 × 400² numbers are 80 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """At most `MAX_CANDIDATES` possible causes per variable: those of the strongest association.
+
+    Attributes:
+        strength: the larger of correlation and partial correlation given all others, by size;
+            None where there are no more variables than that.
+    """
+
+    strength: Float[np.ndarray, "variables variables"] | None
+
+    @classmethod
+    def of(cls, problem: Problem) -> Shortlist:
+        """Computes the associations; with too few samples for partial ones, correlations alone."""
+        n = problem.data.n_variables
+        if n - 1 <= MAX_CANDIDATES:
+            return cls(None)
+        matrix = problem.data.moments.covariance
+        matrix[np.diag_indices(n)] += problem.floor
+        strength = _scaled(matrix)
+        if has_enough_samples(problem):
+            np.maximum(strength, _scaled(np.linalg.inv(matrix)), out=strength)
+        return cls(strength)
+
+    def among(self, possible: BooleanMatrix) -> BooleanMatrix:
+        """The pairs that stay of some possible ones."""
+        if self.strength is None:
+            return possible
+        promise = np.where(possible, self.strength, -1.0)
+        promise.partition(len(promise) - MAX_CANDIDATES, axis=0)
+        least = promise[len(promise) - MAX_CANDIDATES]
+        return possible & (self.strength >= least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +76,14 @@ class Causes:
         never_acted_on: variables that no regime targets.
         evidence: what the interventions show, None where layers are known or nothing was acted on.
         is_noisy: whether variables have noise of their own, so that backward selection is safe.
+        shortlist: the associations by which long lists of possible causes are cut.
     """
 
     proposals: tuple[BooleanMatrix, ...]
     never_acted_on: Bool[np.ndarray, " variables"]
     evidence: Evidence | None
     is_noisy: bool
+    shortlist: Shortlist
 
     @property
     def may_cause(self) -> BooleanMatrix:
@@ -64,10 +99,10 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
     """
     data = problem.data
     never = np.logical_not(data.is_intervened.any(axis=0))
-    noisy = has_noise(problem)
+    noisy, shortlist = has_noise(problem), Shortlist.of(problem)
     if data.layer_of is not None:
-        likely = _likely(data, problem.admissible.may_precede, problem.floor)
-        return problem, Causes((likely,), never, None, noisy)
+        likely = shortlist.among(problem.admissible.may_precede)
+        return problem, Causes((likely,), never, None, noisy, shortlist)
     evidence = None
     if not never.all():
         evidence = interventional_evidence(data, problem.reading_family)
@@ -78,10 +113,10 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
             problem = replace(problem, admissible=known)
     possible = problem.admissible.may_precede
     open_pairs = possible if evidence is None else possible & evidence.is_open
-    by_interventions = _likely(data, open_pairs, problem.floor)
+    by_interventions = shortlist.among(open_pairs)
     if not problem.is_linear and not noisy:
-        return problem, Causes((by_interventions,), never, evidence, noisy)
-    by_order, position = _by_order(problem, noisy)
+        return problem, Causes((by_interventions,), never, evidence, noisy, shortlist)
+    by_order, position = _by_order(problem, noisy, shortlist)
     if evidence is None and not noisy:
         problem = replace(problem, admissible=replace(problem.admissible, order=position))
     proposals = [by_order]
@@ -90,10 +125,12 @@ def find_causes(problem: Problem) -> tuple[Problem, Causes]:
     if evidence is not None and not problem.is_linear:
         untested = (by_interventions & ~evidence.is_tested).sum(axis=0)
         proposals[1] &= untested > MAX_UNTESTED * by_interventions.sum(axis=0)
-    return problem, Causes(tuple(proposals), never, evidence, noisy)
+    return problem, Causes(tuple(proposals), never, evidence, noisy, shortlist)
 
 
-def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndarray, " variables"]]:
+def _by_order(
+    problem: Problem, noisy: bool, shortlist: Shortlist
+) -> tuple[BooleanMatrix, Int[np.ndarray, " variables"]]:
     """Who precedes whom in the order of variables with the highest score, and that order.
 
     With noise, leaves are peeled off and the order is bettered among the members of blankets;
@@ -105,7 +142,7 @@ def _by_order(problem: Problem, noisy: bool) -> tuple[BooleanMatrix, Int[np.ndar
         peeling = peel(problem)
         start, possible = peeling.position, possible & peeling.candidates
     else:
-        possible = _likely(data, possible, problem.floor)
+        possible = shortlist.among(possible)
     candidates = [np.flatnonzero(column) for column in possible.T]
     moments = _weighted(problem, candidates)
     if moments is None:
@@ -172,15 +209,10 @@ def _columns(
     return [(a[:, None] * width + np.arange(width)).reshape(-1) for a in allowed]
 
 
-def _likely(data: InterventionalData, possible: BooleanMatrix, floor: float) -> BooleanMatrix:
-    """At most so many possible causes per variable: those of the largest (partial) correlation."""
-    if data.n_variables - 1 <= MAX_CANDIDATES:
-        return possible
-    covariance = data.moments.covariance + floor * np.eye(data.n_variables)
-    promise = np.zeros(possible.shape)
-    for matrix in (covariance, np.linalg.inv(covariance)):
-        scale = np.sqrt(np.diag(matrix))
-        promise = np.maximum(promise, np.abs(matrix) / np.outer(scale, scale))
-    promise = np.where(possible, promise, -1.0)
-    least = -np.partition(-promise, MAX_CANDIDATES - 1, axis=0)[MAX_CANDIDATES - 1]
-    return possible & (promise >= least)
+def _scaled(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
+    """The sizes of the entries of a matrix at a diagonal of 1, in single precision."""
+    scale = np.sqrt(np.diag(matrix))
+    scaled = np.abs(matrix).astype(np.float32)
+    scaled /= scale.astype(np.float32)
+    scaled /= scale.astype(np.float32)[:, None]
+    return scaled

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from ucad.scm.families import Function
 from ucad.solvers.budget import Budget
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import COMPARED
 from ucad.solvers.regression.moments import FeatureMoments
 from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.regression.trees import GrowShrinkTrees, TargetMoments
@@ -74,7 +75,7 @@ class Choice:
     @cached_property
     def alike(self) -> Bool[np.ndarray, "candidates candidates"]:
         """Which candidates stand for the same factor."""
-        return np.abs(np.atleast_2d(np.corrcoef(self.values.T))) > ALIKE
+        return _alike(self.values)
 
     def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
         """Which chosen factors may have which variables as children."""
@@ -149,12 +150,20 @@ def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> l
     best = np.argsort(-gains, axis=1, kind="stable")[:, :n_each]
     useful = np.unique(best[np.take_along_axis(gains, best, axis=1) > 0])
     total = gains.sum(axis=0) - problem.penalty * parents.sum(axis=0)
-    alike = np.abs(np.atleast_2d(np.corrcoef(values.T))) > ALIKE
+    alike = _alike(values)
     kept: list[int] = []
     for c in useful[np.argsort(-total[useful], kind="stable")]:
         if alike[c, kept].sum() < N_ALIKE:
             kept.append(int(c))
     return [functions[c] for c in sorted(kept)]
+
+
+def _alike(
+    values: Float[np.ndarray, "samples candidates"],
+) -> Bool[np.ndarray, "candidates candidates"]:
+    """Which columns stand for the same factor, in a regular subset of very many samples."""
+    some = values[:: max(1, len(values) // COMPARED)]
+    return np.asarray(np.abs(np.atleast_2d(np.corrcoef(some.T))) > ALIKE)
 
 
 def _parents(

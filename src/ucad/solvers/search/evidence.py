@@ -66,7 +66,7 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
     """
     tests = RegimeTests(data, family)
     enough = BEYOND_NULL + 2 * float(np.log(data.n_variables))
-    nats = np.zeros((data.n_variables, data.n_variables))
+    nats = np.zeros((data.n_variables, data.n_variables), dtype=np.float32)
     for j in range(data.n_variables):
         nats[:, j] = tests.nats(data.x[:, j], ~data.is_left_out[:, j])
     np.fill_diagonal(nats, 0.0)

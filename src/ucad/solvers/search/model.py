@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from ucad._types import FactorSamples, VariableSamples, VariablesByFactors
 from ucad.graph import boolean_product, topological_levels
 from ucad.scm.families import EMPTY, Function
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.affine_fits import affine_fits
 from ucad.solvers.regression.fitting import Effort, Fitter, Regression, unit_variance
 from ucad.solvers.regression.joint import fit_together
 from ucad.solvers.regression.moments import MIN_SIGNAL
@@ -139,10 +141,28 @@ def fit_variables(
         variables = list(model.variables)
     errors = np.zeros(data.n_variables) if model is None else model.errors.copy()
     fitter = variable_fitter(problem, factors, effort)
-    for j in range(data.n_variables) if only is None else sorted(only):
+    some = list(range(data.n_variables)) if only is None else sorted(only)
+    for j, found in zip(some, _in_closed_form(problem, z, R, some), strict=True):
         parents = np.flatnonzero(R[j])
-        variables[j], errors[j] = fit_variable(problem, z, parents, j, fitter, variables[j])
+        variables[j], errors[j] = found or fit_variable(
+            problem, z, parents, j, fitter, variables[j]
+        )
     return scored(problem, Model(tuple(factors), tuple(variables), z, errors, 0.0))
+
+
+def _in_closed_form(
+    problem: Problem, z: FactorSamples, R: VariablesByFactors, some: Sequence[int]
+) -> Iterator[tuple[Function, float] | None]:
+    """Some variables fitted all at once where they are linear; None for those that are not."""
+    is_plain = problem.variable_family.is_affine and problem.response is None
+    if not is_plain or problem.noise is not None:
+        yield from itertools.repeat(None, len(some))
+        return
+    made = [j for j in some if R[j].any()]
+    parents = [np.flatnonzero(R[j]) for j in made]
+    fits = affine_fits(z, problem.data.x, problem.data.moments.left_out, made, parents)
+    for j in some:
+        yield next(fits) if R[j].any() else None
 
 
 def variable_fitter(problem: Problem, factors: Sequence[Function], effort: Effort) -> Fitter:
@@ -204,7 +224,8 @@ def unexplained(problem: Problem, model: Model) -> VariableSamples:
     """What the factors leave of every variable; 0 where it is clamped."""
     y, z = problem.targets, model.state
     left = np.stack([y - g.values(z) for y, g in zip(y.T, model.variables, strict=True)]).T
-    return np.where(problem.data.is_left_out, 0.0, left)
+    left[problem.data.is_left_out] = 0.0
+    return left
 
 
 def pseudo_target(
@@ -227,10 +248,10 @@ def target_from_children(problem: Problem, model: Model, k: int) -> Regression:
     """What all its children say factor k should be."""
     data, z = problem.data, model.state
     children = np.flatnonzero(model.R[:, k])
-    free = (~data.is_left_out[:, children]).astype(np.float64)
+    free = (~data.is_left_out[:, children]).astype(np.float64, order="F")
     if problem.weights is not None:
         free = np.sqrt(problem.weights[:, children])
-    residual, slope = np.zeros(free.shape), np.zeros(free.shape)
+    residual, slope = np.zeros(free.shape, order="F"), np.zeros(free.shape, order="F")
     for at, j in enumerate(children):
         function = model.variables[j]
         residual[:, at] = (problem.targets[:, j] - function.values(z)) * free[:, at]
@@ -320,6 +341,7 @@ def _incidence(
     parents: Sequence[Int[np.ndarray, " ..."]], width: int
 ) -> Bool[np.ndarray, "rows columns"]:
     incidence = np.zeros((len(parents), width), dtype=bool)
-    for row, chosen in enumerate(parents):
-        incidence[row, chosen] = True
+    if parents:
+        rows = np.repeat(np.arange(len(parents)), [len(chosen) for chosen in parents])
+        incidence[rows, np.concatenate(parents)] = True
     return incidence

@@ -11,7 +11,11 @@ from jaxtyping import Bool, Float, Int
 
 from ucad.scm.families import Family
 
-__all__ = ["Groups", "Slopes", "slope_nats"]
+__all__ = ["MIN_SLOPE", "Groups", "Slopes"]
+
+MIN_SLOPE = 4
+"""Samples in which a variable is acted on, for a slope: three of them cannot show an ancestor, even
+if they lie on a line."""
 
 PRICE_PER_FUNCTION = 2.0
 """Nats for every further function of x_v that a slope may use."""
@@ -103,16 +107,31 @@ class Slopes:
         """
         groups = self.groups
         is_free, y = free[groups.rows], effect[groups.rows].astype(np.float64)
+        if self.family.is_affine:
+            return self._lines(y, is_free)
         gram, count = self.gram, groups.size.astype(np.float64)
         if not is_free.all():
             count = np.maximum(groups.sums(is_free.astype(np.float64)), 1)
             gram = gram - self._taken_away(~is_free)
-        if not self.family.is_affine:
-            y = groups.ranks(np.where(is_free, y, np.inf))
+        y = groups.ranks(np.where(is_free, y, np.inf))
         y = np.where(is_free, y, 0.0)
         y = np.where(is_free, y - (groups.sums(y) / count)[groups.number], 0.0)
         total, to = np.maximum(groups.sums(y**2), 1e-12), groups.sums(self.design * y[:, None])
         return self._explained(gram, to, total, count)
+
+    def _lines(
+        self, y: Float[np.ndarray, " entries"], is_free: Bool[np.ndarray, " entries"]
+    ) -> Float[np.ndarray, " groups"]:
+        """The same of a line in the cause, in closed form."""
+        groups, f = self.groups, self.cause
+        if not is_free.all():
+            y, f = np.where(is_free, y, 0.0), np.where(is_free, f, 0.0)
+        count = groups.sums(is_free.astype(np.float64))
+        n, f_sum, y_sum = np.maximum(count, 1), groups.sums(f), groups.sums(y)
+        ff, yy = groups.sums(f * f) - f_sum**2 / n, groups.sums(y * y) - y_sum**2 / n
+        fy = groups.sums(f * y) - f_sum * y_sum / n
+        share = fy**2 / np.maximum((ff + RIDGE * n) * yy, 1e-12)
+        return _nats(share, count, 1)
 
     def _taken_away(self, barred: Bool[np.ndarray, " entries"]) -> Float[np.ndarray, "groups _"]:
         taken = np.zeros(self.gram.shape)
@@ -133,19 +152,19 @@ class Slopes:
             some = [*range(width), size - 1]
             part = square[:, some][:, :, some] + RIDGE * count[:, None, None] * np.eye(width + 1)
             explained = np.einsum("gi,gij,gj->g", to[:, some], np.linalg.inv(part), to[:, some])
-            share = np.clip(explained / total, 0.0, 1 - 1e-12)
             price = PRICE_PER_FUNCTION * (width - 1)
-            nats = np.maximum(nats, -count / 2 * np.log1p(-share) - price)
+            nats = np.maximum(nats, _nats(explained / total, count, width) - price)
         return nats
 
 
-def slope_nats(
-    cause: Float[np.ndarray, " rows"],
-    effect: Float[np.ndarray, "rows columns"],
-    free: Bool[np.ndarray, "rows columns"],
-    family: Family,
-) -> Float[np.ndarray, " columns"]:
-    """Nats by which functions of one variable predict others, each over its free samples."""
-    slopes = Slopes(Groups.of([np.arange(len(cause))]), cause, family)
-    each = (slopes.nats(e, f)[0] for e, f in zip(effect.T, free.T, strict=True))
-    return np.array(list(each))
+def _nats(
+    share: Float[np.ndarray, " groups"], count: Float[np.ndarray, " groups"], width: int
+) -> Float[np.ndarray, " groups"]:
+    """What a share of variance explained by so many functions and a constant is worth.
+
+    −(N − width − 1)/2 · log(1 − share): by chance a line has P(1 − R² < u) ≈ u^((N − 2)/2) in N
+    samples, so that two samples, through which there is always a line, show nothing.
+    """
+    freedom = np.maximum(count - width - 1, 0.0)
+    nats: Float[np.ndarray, " groups"] = -freedom / 2 * np.log1p(-np.clip(share, 0.0, 1 - 1e-12))
+    return nats

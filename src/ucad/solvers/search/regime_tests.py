@@ -20,7 +20,7 @@ from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.data.moments import RowsByVariable, product
 from ucad.scm.families import Family
-from ucad.solvers.search.regime_groups import Groups, Slopes
+from ucad.solvers.search.regime_groups import MIN_SLOPE, Groups, Slopes
 
 __all__ = ["POWER", "RegimeTests"]
 
@@ -204,7 +204,8 @@ class RegimeTests:
     def slopes(self) -> tuple[Int[np.ndarray, " groups"], Slopes]:
         """The variables set to varying values from outside, and regressions on them there."""
         says_all = self.family.is_affine & self.is_moved
-        skipped = self.is_constant | self.still_listens | says_all
+        few = self.data.n_samples - self.acted_on.n_free < MIN_SLOPE
+        skipped = self.is_constant | self.still_listens | says_all | few
         some = self.targets[~skipped[self.targets]]
         groups = Groups.of([self.acted_on[v] for v in some])
         cause = self.data.x[groups.rows, some[groups.number]].astype(np.float64)

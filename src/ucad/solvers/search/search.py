@@ -32,6 +32,7 @@ from ucad.solvers.search.model import Model, fit_variables, polish, relabelled, 
 from ucad.solvers.search.moves import moves_for
 from ucad.solvers.search.prior_graph import graph_with
 from ucad.solvers.search.pruning import prune
+from ucad.solvers.search.unproved_parents import without_unproved_parents
 
 __all__ = ["Preparation", "Search"]
 
@@ -132,6 +133,8 @@ class Search:
         _, thorough = problem.efforts()
         self._keep("joint fit", polish(problem, self.model, thorough, N_POLISH))
         self._keep("pruning", prune(problem, self.model, thorough))
+        if problem.is_linear and problem.response is None and problem.data.layer_of is None:
+            self._drop_unproved_parents()
         if problem.admissible.prior is not None:
             self._impose(problem.admissible.prior)
             self._keep("prior knowledge", polish(self.problem, self.model, thorough, N_POLISH))
@@ -142,6 +145,14 @@ class Search:
             self.model = fill_empty_factors(self.problem, self.model, [*pool, *self._weak()])
             self._tell("filling empty places", self.model)
             self._keep("joint fit", polish(self.problem, self.model, thorough, N_POLISH))
+
+    def _drop_unproved_parents(self) -> None:
+        """The score would keep them: it takes the class of mechanisms for granted."""
+        _, thorough = self.problem.efforts()
+        fewer = without_unproved_parents(self.problem, self.model, thorough)
+        if fewer is not self.model:
+            self.model = polish(self.problem, fewer, thorough, N_POLISH)
+            self._tell("parents never acted on", self.model)
 
     def _moves(self, pool: list[Function]) -> None:
         """Tries all moves. Linear problems do without: none helped on 40 screens, at half the time.
