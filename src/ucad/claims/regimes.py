@@ -219,8 +219,8 @@ class _RegimeTests:
         else:
             text = (
                 f"Of what {len(effects)} interventions do to all other variables, "
-                f"{percent(min(total.explained, 1.0))} (± {percent(2 * total.error)}) is predicted, "
-                "noise taken off; to predict no effect at all would be 0%, and a graph with "
+                f"{percent(min(total.explained, 1.0))} (± {percent(2 * total.error)}) is predicted "
+                "(noise taken off); to predict no effect at all would be 0 %, and a graph with "
                 f"permuted variables gets {percent(total.explained_by_permuted)}."
             )
             if details["n_missed_by_half"]:
