@@ -144,7 +144,10 @@ def fit_model(
     from ucad.cli.progress import shown_progress
     from ucad.cli.reading import estimator_for, read_data
     from ucad.consensus.running import fits_folder
+    from ucad.gene_sets import read_gene_sets
 
+    if settings.gene_sets is not None:
+        read_gene_sets(settings.gene_sets)  # what is wrong with it is said before any work
     measured = read_data(path, settings)
     checkpoint = output.with_name(output.name + ".checkpoint")
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
@@ -177,6 +180,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
     """Says what is wrong with the settings or the file, if anything is."""
     from ucad.cli.reading import read_data
     from ucad.data.transforms import check_transform
+    from ucad.gene_sets import read_gene_sets
     from ucad.solvers.registry import SolveSettings
 
     SolveSettings(
@@ -191,6 +195,8 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         noise_family=settings.noise,
     )
     check_transform(settings.transform)
+    if settings.gene_sets is not None:
+        read_gene_sets(settings.gene_sets)
     read_data(path, settings)
 
 
