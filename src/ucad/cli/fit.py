@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import logging
 import shutil
+import textwrap
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +33,9 @@ __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
+
+TEXT_WIDTH = 88
+"""Characters per line of what a fit says in sentences: that of the certificate."""
 
 _logger = logging.getLogger(__name__)
 
@@ -235,10 +239,14 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         from ucad.cli.support import show_support
 
         show_support(model.support_)
-    print(f"\n{status}\n{verdict}\n")
-    print(f"Run folder: {output}\nReport:     {page}")
+    print(f"\n{_lines(str(status))}\n{_lines(verdict)}\n")
+    print(f"Run folder: {output}\nReport:     {page}\nWhy:        ucad certify {output}")
     if status.interrupted:
         print("The fit was interrupted; go on with the same command and --resume.")
+
+
+def _lines(text: str) -> str:
+    return textwrap.fill(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _number(path: dict[str, Any]) -> str:
