@@ -19,7 +19,8 @@ MEDIAN_OF_NORMAL = 0.6745
 
 def log_density(u: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """That of Student's t with 4 degrees of freedom, up to a constant."""
-    return -0.5 * (DEGREES_OF_FREEDOM + 1) * np.log1p(u**2 / DEGREES_OF_FREEDOM)
+    far = np.hypot(1.0, u / np.sqrt(DEGREES_OF_FREEDOM))  # √(1 + u²/ν), whose square may not fit
+    return -(DEGREES_OF_FREEDOM + 1) * np.log(far)
 
 
 def spread(errors: Float[np.ndarray, " rows"]) -> float:
