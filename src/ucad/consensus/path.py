@@ -159,7 +159,13 @@ class PathSearch:
                 seed=self.settings.seed,
                 budget=self.budget,
             )
-            self.prepared[families] = Search(problem, self.progress).prepare()
+            same = (p for p in self.prepared.values() if p.serves(problem))
+            before = next(same, None)
+            self.prepared[families] = (
+                Search(problem, self.progress).prepare()
+                if before is None
+                else before.in_class(problem)
+            )
         return self.prepared[families]
 
     def search(self, n_factors: int, families: Class, *, fills: bool) -> Search:

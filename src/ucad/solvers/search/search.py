@@ -69,6 +69,16 @@ class Preparation:
     causes: Causes
     pool: tuple[Function, ...]
 
+    def serves(self, problem: Problem) -> bool:
+        """Whether variables are read off variables in the same way in the class of a problem."""
+        same = self.problem.reading_family is problem.reading_family
+        return same and self.problem.has_linear_factors == problem.has_linear_factors
+
+    def in_class(self, problem: Problem) -> Preparation:
+        """The same for a problem of another class."""
+        F_Z, F_X = problem.factor_family, problem.variable_family
+        return replace(self, problem=replace(self.problem, factor_family=F_Z, variable_family=F_X))
+
 
 @dataclass(eq=False)
 class Search:
@@ -78,7 +88,8 @@ class Search:
         problem: the problem; ancestors are added on the way.
         progress: told how far the search is.
         leave_out: names of moves that are not tried.
-        prepared: what an earlier search of another number of factors has done already.
+        prepared: what an earlier search, of another number of factors or in another class that
+            reads variables off variables in the same way, has done already.
         start: factors of another model, in causal order, that the choice may start from.
         fills: whether moves are tried and empty places filled; a path over m does without.
     """
@@ -122,7 +133,8 @@ class Search:
         self._tell("who can cause whom", self.model)
         pool = distinct(Candidates(self.problem, self.causes).anchors(), self.problem.data.x)
         self._tell(f"{len(pool)} candidate factors", self.model)
-        return Preparation(self.problem, self.causes, tuple(pool))
+        self.prepared = Preparation(self.problem, self.causes, tuple(pool))
+        return self.prepared
 
     def _search(self, pool: list[Function]) -> None:
         problem = self.problem
