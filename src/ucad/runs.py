@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from ucad import __version__
+from ucad import __version__, run_schema
 from ucad.claims import Certificate
 from ucad.consensus.consensus import Consensus
 from ucad.consensus.storage import CONSENSUS, SUPPORT, load_consensus, save_consensus
@@ -35,7 +34,7 @@ from ucad.files import (
     replacing_folder,
     resolved,
 )
-from ucad.schema import PLAIN, Optional, check_shape
+from ucad.schema import check_shape
 from ucad.scm import FactorSCM, load_scm, save_scm
 from ucad.solvers import FitStatus
 
@@ -52,72 +51,6 @@ OURS |= {"model.json", "model.safetensors", SUPPORT, CONSENSUS, FACTORS}
 """What ucad writes into a run folder; anything else in it is the user's."""
 FORMAT = "ucad run"
 _PACKAGES = ("torch", "numpy", "scipy", "scikit-learn")
-
-_STATUS = {
-    **dict.fromkeys(("converged", "feasible"), bool),
-    "interrupted": Optional(bool),
-    "reason": str,
-    "violations": Optional({str: float}),
-    **dict.fromkeys(("removed_edges", "advice", "notes"), Optional([str])),
-    "open_directions": Optional([[str]]),
-}
-_SETTINGS = {
-    "n_factors": Optional((int, str)),
-    **dict.fromkeys(
-        (
-            "solver",
-            "factor_mechanism",
-            "variable_mechanism",
-            "device",
-            "context_acts_on",
-            "unmeasured",
-        ),
-        Optional(str),
-    ),
-    "measurement": Optional(str),
-    "noise": Optional(str),
-    "reads": Optional(str),
-    "measurement_noise": Optional((float, [float], NoneType)),
-    "standardise": Optional(bool),
-    "validation_share": Optional(float),
-    "random_state": Optional((int, str, NoneType)),
-    "layers": Optional(([int], NoneType)),
-    "n_runs": Optional(int),
-    "n_jobs": Optional((int, NoneType)),
-    "runs_on": Optional(str),
-}
-_RUN = {
-    "format": str,
-    "schema_version": int,
-    "created": str,
-    "versions": {str: str},
-    "settings": _SETTINGS,
-    "data": {str: (*PLAIN, [int], [str], [float])},
-    "status": _STATUS,
-    "seconds": float,
-}
-_HISTORY = [{str: PLAIN}]
-_FACTORS = {
-    "n_factors": int,
-    "plausible": [int],
-    "reason": str,
-    "mechanisms": {str: str},
-    "is_held_out": bool,
-    "cut_short": str,
-    "seconds": float,
-    "without_factors": ({str: PLAIN}, NoneType),
-    "steps": [{str: PLAIN}],
-}
-_METRICS = {
-    "scores": [
-        {
-            "metric": str,
-            **dict.fromkeys(("value", "low", "high", "chance"), Optional((float, NoneType))),
-            "detail": Optional(str),
-        }
-    ],
-    "notes": Optional([str]),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +160,7 @@ def load_run(folder: str | Path) -> Run:
     about = _read_about(folder)
     # Earlier versions wrote NaN into the history of a fit that went astray.
     history = read_json(folder / HISTORY, list, finite_or_none)
-    check_shape(history, _HISTORY, f"'{folder / HISTORY}' is damaged")
+    check_shape(history, run_schema.HISTORY, f"'{folder / HISTORY}' is damaged")
     scm = load_scm(folder)
     return Run(
         scm=scm,
@@ -250,7 +183,7 @@ def load_metrics(folder: Path) -> dict[str, Any] | None:
     if not os.path.lexists(folder / METRICS):
         return None
     metrics: dict[str, Any] = read_json(folder / METRICS)
-    check_shape(metrics, _METRICS, f"'{folder / METRICS}' is damaged")
+    check_shape(metrics, run_schema.METRICS, f"'{folder / METRICS}' is damaged")
     return metrics
 
 
@@ -258,7 +191,7 @@ def _read_factors(path: Path) -> dict[str, Any] | None:
     if not os.path.lexists(path):
         return None
     factors: dict[str, Any] = read_json(path)
-    check_shape(factors, _FACTORS, f"'{path}' is damaged")
+    check_shape(factors, run_schema.FACTORS, f"'{path}' is damaged")
     return factors
 
 
@@ -272,7 +205,7 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise FormatError(
             f"'{folder}' has run schema {version}; this ucad reads up to {SCHEMA_VERSION}."
         )
-    check_shape(about, _RUN, f"'{folder}' is not a complete run folder")
+    check_shape(about, run_schema.RUN, f"'{folder}' is not a complete run folder")
     return about
 
 
