@@ -93,3 +93,12 @@ def test_a_small_random_problem_is_fitted_or_refused(solver, problem):
 @given(problem=problems())
 def test_many_small_random_problems_are_fitted_or_refused(solver, problem):
     check_fit(problem, solver)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n_samples", [2, 3, 6])
+@pytest.mark.parametrize("n_variables", [2, 3, 5])
+def test_fewer_samples_than_a_regression_needs_are_fitted(n_samples, n_variables):
+    x = np.random.default_rng(n_samples).normal(size=(n_samples, n_variables))
+    model = ucad.UCAD(n_factors=1, solver="search").fit(x)
+    assert np.isfinite(model.transform(x)).all()

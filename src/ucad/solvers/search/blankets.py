@@ -64,8 +64,9 @@ def has_noise(problem: Problem) -> bool:
     if has_enough_samples(problem):
         return bool((1 / np.diag(np.linalg.inv(covariance)) > problem.floor).all())
     strength = np.abs(covariance) / np.sqrt(np.diag(covariance))[:, None]
+    most = min(MAX_BLANKET, n - 1)
     for some in _parts(np.arange(n)):
-        near = np.argpartition(-strength[:, some], MAX_BLANKET, axis=0)[: MAX_BLANKET + 1].T
+        near = np.argpartition(-strength[:, some], most, axis=0)[: most + 1].T
         local = covariance[near[:, :, None], near[:, None, :]]
         left = 1 / np.diagonal(np.linalg.inv(local), axis1=1, axis2=2)
         if not (left > problem.floor).all():
