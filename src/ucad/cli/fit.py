@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import logging
 import shutil
+import textwrap
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +33,9 @@ __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
+
+TEXT_WIDTH = 88
+"""Characters per line of what a fit says in sentences: that of the certificate."""
 
 _logger = logging.getLogger(__name__)
 
@@ -140,7 +144,10 @@ def fit_model(
     from ucad.cli.progress import shown_progress
     from ucad.cli.reading import estimator_for, read_data
     from ucad.consensus.running import fits_folder
+    from ucad.gene_sets import read_gene_sets
 
+    if settings.gene_sets is not None:
+        read_gene_sets(settings.gene_sets)  # what is wrong with it is said before any work
     measured = read_data(path, settings)
     checkpoint = output.with_name(output.name + ".checkpoint")
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
@@ -173,6 +180,7 @@ def _check_input(path: Path, settings: FitSettings) -> None:
     """Says what is wrong with the settings or the file, if anything is."""
     from ucad.cli.reading import read_data
     from ucad.data.transforms import check_transform
+    from ucad.gene_sets import read_gene_sets
     from ucad.solvers.registry import SolveSettings
 
     SolveSettings(
@@ -187,6 +195,8 @@ def _check_input(path: Path, settings: FitSettings) -> None:
         noise_family=settings.noise,
     )
     check_transform(settings.transform)
+    if settings.gene_sets is not None:
+        read_gene_sets(settings.gene_sets)
     read_data(path, settings)
 
 
@@ -229,10 +239,14 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         from ucad.cli.support import show_support
 
         show_support(model.support_)
-    print(f"\n{status}\n{verdict}\n")
-    print(f"Run folder: {output}\nReport:     {page}")
+    print(f"\n{_lines(str(status))}\n{_lines(verdict)}\n")
+    print(f"Run folder: {output}\nReport:     {page}\nWhy:        ucad certify {output}")
     if status.interrupted:
         print("The fit was interrupted; go on with the same command and --resume.")
+
+
+def _lines(text: str) -> str:
+    return textwrap.fill(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _number(path: dict[str, Any]) -> str:
