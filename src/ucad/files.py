@@ -33,6 +33,7 @@ __all__ = [
     "recover",
     "replacing",
     "replacing_folder",
+    "resolved",
     "write_text",
 ]
 
@@ -58,6 +59,15 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
         raise FormatError(f"'{path}' must be a file. Got {kind} instead.")
+
+
+def resolved(path: Path) -> Path:
+    """The path without links; links that lead back to themselves, and no paths, are refused."""
+    try:
+        return path.resolve()
+    except (RuntimeError, OSError, ValueError) as error:
+        reason = "its links lead in a circle" if isinstance(error, RuntimeError) else error
+        raise InvalidInputError(f"{str(path)!r} cannot be used: {reason}.") from error
 
 
 def read_text(path: Path) -> str:
@@ -135,7 +145,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Whatever goes wrong before that, `path` is as it was. A link stays, and what it points to is
     replaced. The permissions are those of the file before, or those that the umask leaves.
     """
-    path = path.resolve()
+    path = resolved(path)
     if path.exists() and not path.is_file():
         raise InvalidInputError(f"'{path}' exists and is no file: it is not overwritten.")
     with _workspace(path) as folder:
@@ -155,7 +165,9 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
     At every moment `folder` is as it was or as it will be, also if the process is killed; where
     the system cannot swap two folders, `recover` brings the old one back.
     """
-    folder = folder.resolve()
+    folder = resolved(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInputError(f"'{folder}' exists and is no folder: it is not overwritten.")
     with _workspace(folder) as part:
         yield part
         for entry in sorted(part.rglob("*"), reverse=True):
@@ -173,7 +185,7 @@ def recover(path: Path) -> None:
 
     Only leftovers that no running process holds are touched. What was done is logged.
     """
-    path = path.resolve()
+    path = resolved(path)
     for old in _leftovers(path, _OLD):
         if path.exists():
             shutil.rmtree(old, ignore_errors=True)

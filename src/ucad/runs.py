@@ -33,6 +33,7 @@ from ucad.files import (
     read_text,
     recover,
     replacing_folder,
+    resolved,
 )
 from ucad.schema import PLAIN, Optional, check_shape
 from ucad.scm import FactorSCM, load_scm, save_scm
@@ -58,6 +59,7 @@ _STATUS = {
     "reason": str,
     "violations": Optional({str: float}),
     **dict.fromkeys(("removed_edges", "advice", "notes"), Optional([str])),
+    "open_directions": Optional([[str]]),
 }
 _SETTINGS = {
     "n_factors": Optional((int, str)),
@@ -168,9 +170,9 @@ def check_free(folder: Path, *, force: bool) -> None:
         raise InvalidInputError(
             f"'{folder}' exists and is not a run folder: it is not overwritten even with --force."
         )
-    if folder.resolve() in (Path.cwd(), *Path.cwd().parents):
+    if resolved(folder) in (Path.cwd(), *Path.cwd().parents):
         raise InvalidInputError(f"'{folder}' is the current folder, or holds it. Choose another.")
-    parent = next(p for p in (folder.parent, *folder.resolve().parents) if p.exists())
+    parent = next(p for p in (folder.parent, *resolved(folder).parents) if p.exists())
     if not parent.is_dir():
         raise InvalidInputError(f"'{folder}' cannot be written: '{parent}' is not a folder.")
     if not os.access(parent, os.W_OK):

@@ -37,7 +37,7 @@ def test_shifts_are_no_clamps_and_are_named():
     claim = clamps(samples_of(SMALL, replace(SYSTEM, action="shift"), n_samples=2000))
     assert claim.answer is Answer.NO
     assert claim.details["not_clamped"] == ["X3", "X4"]
-    assert "X3 and X4 still go with" in claim.text
+    assert "still follow what their factors predict: X3 and X4." in claim.text
 
 
 def test_the_test_is_its_formula():

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.claims.models import SCM, System, direct_edge, linear_scm, observed, samples_of
 from ucad.claims import columns as module
-from ucad.claims.columns import FACTORS, PARENTS, Choice, choose, columns_for, screening_scores
+from ucad.claims.adequacy import Adequacy, Level
+from ucad.claims.columns import (
+    FACTORS,
+    PARENTS,
+    PRODUCTS,
+    Choice,
+    choose,
+    columns_for,
+    screening_scores,
+)
 from ucad.claims.ridge import curves
 
 ALL_ROWS = np.arange(900)
@@ -119,3 +130,29 @@ def test_idle_columns_are_chosen_up_to_the_least_number_only():
     rows = np.arange(600)
     choice = choose(samples, 30, rows, lambda: screening_scores(samples, rows))
     assert len(choice.variables) == module.MIN_SCREENED
+
+
+def test_a_child_of_a_product_of_two_factors_is_found_though_it_correlates_with_nothing():
+    """X6 follows z₁ · z₂, of which the model knows nothing."""
+    Q, R = SCM.graph.Q.copy(), SCM.graph.R.copy()
+    Q[4], R[5] = False, False
+
+    def shape(made):
+        made = made.copy()
+        made[:, 5] = made[:, 4] * made[:, 6]
+        return made
+
+    model = linear_scm(Q, R)
+    samples = samples_of(model, System(scm=model, shape=shape))
+    found = {finding.variable: finding for finding in Adequacy(samples).at(Level.GRAPH)}
+    assert found["X6"].sources[0][0] == ("shape", PRODUCTS)
+    without = replace(choose(samples, 5, np.arange(4000), never_asked), pairs=())
+    assert PRODUCTS not in str(columns_for(samples, 5, np.arange(9), without).sources)
+
+
+def test_products_of_what_is_below_a_variable_or_idle_are_not_chosen():
+    assert choose(SAMPLES, 4, ALL_ROWS, never_asked).pairs == ()
+    samples = samples_of(SCM, System(), n_samples=900)
+    samples.residual[:, 4] = samples.x[:, 6] * samples.x[:, 7]  # both are below X5
+    chosen = {i for pair in choose(samples, 4, ALL_ROWS, never_asked).pairs for i in pair}
+    assert not chosen & {4, 6, 7, 9}

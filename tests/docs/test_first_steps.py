@@ -38,4 +38,4 @@ def test_the_way_from_a_table_to_a_claim_is_as_written(tmp_path, monkeypatch, ca
                 f"{command} printed\n{printed}"
             )
             n_run += 1
-    assert n_run == 5
+    assert n_run == 7

@@ -62,9 +62,16 @@ def test_the_true_model_is_as_good_as_noise_allows_and_beats_what_ignores_the_ta
         assert row["error"]["model"] < 3 * row["noise"]
         assert row["error"]["ucad"] < min(row["error"]["none"], row["error"]["mean"]) / 2
         assert row["held_out"] == (row["regime"] != "X1")
-    assert "of 2 held-out" in found.verdicts[0]
+    assert "Of 2 held-out regimes, 2 change the means" in found.verdicts[0]
     assert 0.5 < found.coverage <= 1
     json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_regimes_that_change_nothing_count_neither_for_nor_against_the_model():
+    scm = model()
+    found = predict_regimes(scm, screen(scm, values=(0.0, 0.0, 3.0)), seen=("X1", "X2", "X3"))
+    assert [row["changes"] for row in found.scoreboard] == [False, False, True]
+    assert "1 change the means of other variables by more than noise" in found.verdicts[0]
 
 
 def test_a_wrong_model_does_not_and_the_table_says_so():

@@ -62,9 +62,10 @@ def test_what_cannot_be_fitted_is_said_in_the_users_words(change, message):
         ucad.UCAD(n_factors=1, solver="search").fit(change(x))
 
 
+@pytest.mark.parametrize("n_samples", [6, 50])
 @pytest.mark.parametrize("share", [0.999999, 1.0, -0.1, float("nan")])
-def test_a_share_that_leaves_nothing_to_learn_from_is_refused(share):
-    x = np.random.default_rng(0).normal(size=(50, 4))
+def test_a_share_that_leaves_nothing_to_learn_from_is_refused(share, n_samples):
+    x = np.random.default_rng(0).normal(size=(n_samples, 4))
     with pytest.raises(InvalidInputError, match="validation_share"):
         ucad.UCAD(n_factors=1, solver="search", validation_share=share).fit(x)
 

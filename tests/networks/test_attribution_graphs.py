@@ -137,7 +137,7 @@ def test_what_is_no_graph_is_refused(tmp_path, file):
     with pytest.raises(FormatError, match="no file"):
         read_attribution_graph(tmp_path / "none.json")
     for wrong, message in (
-        ("not json", "no JSON"),
+        ("not json", "not JSON"),
         ('{"nodes": []}', "no attribution graph"),
         ('{"nodes": [{"node_id": "a"}], "links": [{"source": "a", "target": "b"}]}', "'b'"),
         ('{"nodes": [{"node_id": "a"}, {"node_id": "a"}], "links": []}', "same id"),

@@ -147,7 +147,8 @@ def test_choosing_a_variable_to_clamp_shows_its_effects(browser, pages):
     browser.open(pages["paper"])
     first = browser.run("return document.getElementById('effect').innerText")
     second = browser.run(
-        "const s = document.getElementById('clamp'); s.selectedIndex = 3;"
+        "const s = document.getElementById('clamp');"
+        "s.selectedIndex = (s.selectedIndex + 1) % s.options.length;"
         "s.dispatchEvent(new Event('change'));"
         "return document.getElementById('effect').innerText"
     )

@@ -24,7 +24,7 @@ SCHEMA_VERSION = 2
 CLAIMABLE = {
     "graph": "which variables make and which are made by each factor",
     "directions": "the directions of the edges",
-    "factors": "that these are the factors, and no others",
+    "factors": "that there are exactly these factors",
     "values": "the factors' values",
     "predictions": "predictions of what interventions do",
 }
@@ -123,12 +123,18 @@ class Certificate:
             + folded("Why", table(["answer", "question", ""], why))
         )
 
-    def __str__(self) -> str:
-        lines = [*_wrapped(self.verdict), "", "What may be claimed"]
+    @property
+    def answers(self) -> str:
+        """What may be claimed, what not, and on which conditions, line by line."""
+        lines = []
         for one in self.permissions:
             lines += _wrapped(f"[{one.answer.value:^9}] {CLAIMABLE[one.what]}", indent=INDENT)
             for condition in one.conditions:
                 lines += _wrapped(f"· {condition}", first=INDENT, indent=f"{INDENT}  ")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        lines = [*_wrapped(self.verdict), "", "What may be claimed", self.answers]
         if self.suggestions:
             lines += ["", "What this suggests"]
             for number, one_suggestion in enumerate(self.suggestions, 1):

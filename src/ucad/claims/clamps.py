@@ -41,14 +41,14 @@ def clamps(samples: TestSamples, told_soft: Collection[str] = ()) -> Claim:
         text = "Nothing was acted on."
     elif soft:
         text = (
-            f"Where they were acted on, {listed(soft)} still go with what their factors predict: "
-            "either they were shifted, knocked down or changed in some other way and not clamped, "
-            "or an edge into them points the wrong way."
+            f"Where they were acted on, these still follow what their factors predict: "
+            f"{listed(soft)}. Either they were shifted, knocked down or changed in some other way "
+            "and not clamped, or an edge into them points the wrong way."
         )
     else:
         text = (
-            f"None of the {len(rows)} variables that were set to varying values, in enough "
-            f"samples, of {n_acted} that were acted on, still goes with what its factors predict."
+            f"Of {n_acted} variables that were acted on, {len(rows)} can be asked (set to varying "
+            "values, in enough samples): none of them still follows what its factors predict."
         )
     if told_soft:
         text += f" {len(told_soft)} regimes are known to be no clamps, and were not asked."

@@ -28,7 +28,14 @@ fitted to noise, and hide what is left."""
 MIN_REGIME_ROWS = 5
 """A regime with fewer fitting samples gets no column of its own."""
 
+MAX_PRODUCTS = 8
+"""Products of two variables or two factors that are chosen on fitting rows, at most."""
+
+MAX_VARIABLES_FOR_PRODUCTS = 64
+"""With more variables only factors are multiplied: all pairs of variables take too long."""
+
 FACTORS, PARENTS = "its own factors", "its low-level parents together"
+PRODUCTS = "products of variables or factors"
 
 Source = tuple[str, str]
 """What a column is made of: its kind (`value`, `regime` or `shape`) and the name."""
@@ -65,12 +72,14 @@ class Choice:
         regimes: the regimes.
         n_products: so many of the variables are also multiplied with the factors.
         bound: the squared correlation that it took to be chosen; 0 where all were taken.
+        pairs: positions of two variables, or two factors after them, that are multiplied.
     """
 
     variables: Rows
     regimes: Rows
     n_products: int
     bound: float = 0.0
+    pairs: tuple[tuple[int, int], ...] = ()
 
 
 def choose(samples: TestSamples, j: int, fit: Rows, scores: Scores) -> Choice:
@@ -79,8 +88,9 @@ def choose(samples: TestSamples, j: int, fit: Rows, scores: Scores) -> Choice:
     regimes = np.flatnonzero(counts >= MIN_REGIME_ROWS)
     others = np.flatnonzero(~samples.is_descendant[j])
     n_columns = (4 + len(samples.factors_of[j])) * len(others) + len(regimes)
+    pairs = _products(samples, j, fit)
     if n_columns <= MAX_COLUMNS:
-        return Choice(others, regimes, len(others))
+        return Choice(others, regimes, len(others), pairs=pairs)
     by_value, by_regime = (part[j] for part in scores())
     order = others[np.argsort(-by_value[others], kind="stable")]
     noise = 2 * np.log(n_columns) / max(len(fit), 1)
@@ -88,7 +98,37 @@ def choose(samples: TestSamples, j: int, fit: Rows, scores: Scores) -> Choice:
     regimes = regimes[np.argsort(-by_regime[regimes], kind="stable")]
     regimes = regimes[: _number(by_regime[regimes], noise, SCREENED_REGIMES)]
     bound = float(by_value[order[n_kept]]) if n_kept < len(order) else 0.0
-    return Choice(order[:n_kept], regimes, SCREENED_PRODUCTS, bound)
+    return Choice(order[:n_kept], regimes, SCREENED_PRODUCTS, bound, pairs)
+
+
+def _products(samples: TestSamples, j: int, fit: Rows) -> tuple[tuple[int, int], ...]:
+    """Pairs of non-descendants or of factors made from them whose product e_j goes with.
+
+    A child of z_k · z_l is uncorrelated with every variable, with their squares and with its own
+    factors if the model gives it none. r² of all products is had from two matrix products; up to
+    8 are chosen, if r² > 4 ln(inputs) / rows, which the best of as many idle ones seldom exceeds.
+    """
+    below, n = samples.is_descendant[j], samples.n_variables
+    usable = np.concatenate([~below, ~samples.graph.Q[below].any(axis=0)])
+    if n > MAX_VARIABLES_FOR_PRODUCTS:
+        usable[:n] = False
+    some = np.flatnonzero(usable)
+    if len(some) == 0 or len(fit) == 0:
+        return ()
+    v = _both(samples, fit)[:, some]
+    e = samples.residual[fit, j] - samples.residual[fit, j].mean()
+    squared = v**2
+    size = np.maximum(squared.T @ squared * (e @ e), 1e-12)
+    r2 = np.triu((v.T @ (e[:, None] * v)) ** 2 / size, k=1)
+    best = np.argsort(-r2, axis=None, kind="stable")[:MAX_PRODUCTS]
+    noise = 4 * np.log(max(len(some), 2)) / len(fit)
+    first, second = np.unravel_index(best[r2.ravel()[best] > noise], r2.shape)
+    return tuple((int(some[a]), int(some[b])) for a, b in zip(first, second, strict=True))
+
+
+def _both(samples: TestSamples, rows: Rows) -> Float[np.ndarray, "rows inputs"]:
+    """The variables and the factors, cut at 3 standard deviations."""
+    return np.clip(np.concatenate([samples.x[rows], samples.z[rows]], axis=1), -CLIP, CLIP)
 
 
 def _number(scores: Float[np.ndarray, " some"], noise: float, most: int) -> int:
@@ -97,7 +137,7 @@ def _number(scores: Float[np.ndarray, " some"], noise: float, most: int) -> int:
 
 
 def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Columns:
-    """x_i, x_i², x_i·1[i acted on], 1[i acted on], x_i·z_k (k ∈ pa(j)), regimes, then curves.
+    """x_i, x_i², x_i·1[i acted on], 1[i acted on], x_i·z_k (k ∈ pa(j)), regimes, products, curves.
 
     The curves of the low-level parents, and after them those of the factors z_pa(j), come last.
     """
@@ -109,9 +149,13 @@ def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Col
     pieces = [x, x**2, x * acted, acted.astype(np.float64)]
     pieces += [x[:, multiplied] * np.clip(z[:, [k]], -CLIP, CLIP) for k in range(z.shape[1])]
     pieces.append((samples.regime[rows][:, None] == choice.regimes).astype(np.float64))
+    first, second = np.array(choice.pairs, dtype=np.int64).reshape(-1, 2).T
+    v = _both(samples, rows)
+    pieces.append(v[:, first] * v[:, second])
     value = [("value", names[i]) for i in others]
     sources = 4 * value + z.shape[1] * value[multiplied]
     sources += [("regime", samples.regime_names[r]) for r in choice.regimes]
+    sources += len(first) * [("shape", PRODUCTS)]
     n_outside = len(sources)
     parents = np.flatnonzero(graph.variable_adjacency[:, j])
     n_random = N_RANDOM_IF_LARGE if samples.is_large else N_RANDOM_FEATURES

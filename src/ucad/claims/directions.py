@@ -178,11 +178,11 @@ def _text(details: dict[str, object], answer: Answer) -> str:
     if details["by_layers"] == n_edges:
         return f"The known layers of the variables give all {n_edges} low-level edges a direction."
     parts = [
-        f"Of {n_edges} low-level edges, {details['by_acting_on_the_cause']} show their effect "
-        f"where the cause was acted on, {details['by_acting_on_the_effect']} show none against "
-        "their direction where the effect was, and "
-        f"{details['by_orientation_only']} rest on the pattern of dependences alone, which assumes "
-        "that nothing unmeasured acts on both ends"
+        f"Of {n_edges} edges between variables, the effect was seen where the cause was acted on "
+        f"in {details['by_acting_on_the_cause']}, nothing was seen the other way where the effect "
+        f"was acted on in {details['by_acting_on_the_effect']}, and "
+        f"{details['by_orientation_only']} have their direction from the pattern of dependences "
+        "alone, which assumes that nothing unmeasured acts on both ends"
     ]
     if details["contradicted"]:
         parts.append(

@@ -131,13 +131,16 @@ class _EdgeTests:
         return _paired_z(np.sum(gains, axis=0)) if gains else 0.0
 
     def _without(self, i: int, k: int) -> Float[np.ndarray, "samples factors"]:
-        """The factors, with z_k replaced by its regression on its parents other than i."""
+        """The factors, with z_k replaced by its regression on its parents other than i.
+
+        Only on the rows of the fold: no others are asked for.
+        """
         samples = self.samples
         others = np.flatnonzero(samples.graph.Q[:, k] & (np.arange(samples.n_variables) != i))
-        columns = self._curves(samples.x[:, others])
-        _, everywhere = fitted(columns[self.fold.fit], samples.z[self.fold.fit, k], columns)
+        fit, test = self.fold
+        at_fit, at_test = (self._curves(samples.x[np.ix_(rows, others)]) for rows in self.fold)
         z = samples.z.copy()
-        z[:, k] = everywhere
+        z[fit, k], z[test, k] = fitted(at_fit, samples.z[fit, k], at_test)
         return z
 
     def _gain(self, j: int, z: Float[np.ndarray, "samples some"]) -> Float[np.ndarray, " test"]:

@@ -163,12 +163,12 @@ def contribution(
     scm, without = samples.scm, samples.scm.tensor(samples.original(rows))
     without[:, i] = float(samples.mean[i])
     factors = torch.from_numpy(np.flatnonzero(samples.graph.Q[i])).to(without.device)
-    z = scm.tensor(samples.original_factors(rows))
-    z_without = z.clone()
+    z_without = scm.tensor(samples.original_factors(rows))
     z_without[:, factors] = scm.factor_mechanism(without, factors)
-    targets = torch.from_numpy(effects).to(z.device)
-    change = scm.variable_mechanism(z, targets) - scm.variable_mechanism(z_without, targets)
-    c = change.detach().cpu().numpy() / samples.sd[effects]
+    targets = torch.from_numpy(effects).to(without.device)
+    made = scm.variable_mechanism(z_without, targets).detach().cpu().numpy()
+    there = (made - samples.mean[effects]) / samples.sd[effects]
+    c = samples.expected[np.ix_(rows, effects)] - there
     return c, samples.residual[np.ix_(rows, effects)] + c
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from ucad.claims.answers import Answer, Claim, listed, percent
 from ucad.claims.linear_side import could_be_the_other
-from ucad.claims.reliability import FactorNoise, factor_noise
+from ucad.claims.reliability import FactorNoise
 from ucad.claims.weights import MIN_WEIGHT, Weights
 
 __all__ = ["MechanismClass", "kept_classes", "simplest_classes", "values"]
@@ -112,7 +112,7 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
         return {"known": NOT_KNOWN, "because": "it has no out-anchor that carries weight"}
     if own_children & left:
         return {"known": NOT_KNOWN, "because": "something is left of the variables it drives"}
-    noise = factor_noise(weights.samples, k)
+    noise = weights.factor_noise[k]
     if noise.is_there:
         return {"known": NOT_KNOWN, "because": _shared_noise(noise)}
     discrete = [int(i) for i in parents if weights.is_discrete[i]]
@@ -137,7 +137,7 @@ def _with_shared_noise(weights: Weights, shape_findings: Collection[str]) -> lis
     return [
         name
         for k, name in enumerate(graph.factor_names)
-        if not bent[graph.R[:, k]].any() and factor_noise(weights.samples, k).is_there
+        if not bent[graph.R[:, k]].any() and weights.factor_noise[k].is_there
     ]
 
 

@@ -17,9 +17,9 @@ from ucad.claims.samples import Rows, TestSamples
 __all__ = ["SharedNoise", "own_noise"]
 
 MIN_SHARE = 0.0025
-"""r² of two residuals, |r| = .05, above which noise counts as shared. On 40 right models of 20 to
-100 variables and 6,000 samples no pair was significant at all; the bound keeps the small misfits of
-networks from counting where there are so many samples that everything is significant."""
+"""r² of two residuals, |r| = .05, above which noise counts as shared. On 23 right models of
+development, fitted to some 6,000 samples, no pair was significant at all; the bound keeps small
+misfits of networks from counting where there are so many samples that everything is significant."""
 
 MIN_NOISE = 0.01
 """The share of its variance that the factors must leave of a variable: of less, how the functions

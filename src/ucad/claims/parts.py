@@ -42,6 +42,11 @@ def parts_of(
         InvalidInputError: if the share makes no sense, or leaves too little to learn from.
     """
     share = as_number(validation_share, "validation_share", "at least 0 and below 1", 0.0, 1.0)
+    if data.n_samples > 1 and data.n_samples * (1 - share) < 1:
+        raise InvalidInputError(
+            f"A 'validation_share' of {share} leaves nothing of {data.n_samples} samples to learn "
+            "from."
+        )
     if data.n_samples * share < MIN_VALIDATION_SAMPLES:
         return Parts(data, data, None)
     unseen = UNSEEN_SHARE * (1 - share) if data.n_samples >= MIN_SAMPLES_TO_HOLD_OUT else 0.0

@@ -61,7 +61,8 @@ def held_out_fit(samples: TestSamples) -> Claim:
     count = max(1, int(free.sum()))
     nll = {"model": -float(model.sum()) / count, "without_factors": -float(alone.sum()) / count}
     gain = (model - alone).sum(axis=1)
-    error = float(gain.std()) / math.sqrt(max(1, len(gain)))
+    size = max(1.0, float(np.abs(gain).max(initial=0.0)))  # an outlier's square may be too large
+    error = size * float((gain / size).std()) / math.sqrt(max(1, len(gain)))
     made = scm.graph.R.any(axis=1)
     details = {
         "held_out": samples.held_out,

@@ -219,10 +219,10 @@ class _RegimeTests:
         else:
             text = (
                 f"Of what {len(effects)} interventions do to all other variables, "
-                f"{percent(total.explained)} (± {percent(2 * total.error)}) is predicted; no "
-                "effect at all would be 0 %, a graph with permuted variables "
-                f"{percent(total.explained_by_permuted)}."
+                f"{percent(min(total.explained, 1.0))} (± {percent(2 * total.error)}) is predicted "
+                "(noise taken off); to predict no effect at all would be 0 %, and a graph with "
+                f"permuted variables gets {percent(total.explained_by_permuted)}."
             )
             if details["n_missed_by_half"]:
-                text += f" {details['n_missed_by_half']} are missed by more than half."
+                text += f" Missed by more than half: {details['n_missed_by_half']}."
         return Claim(key, question, answer, text, statement, details)

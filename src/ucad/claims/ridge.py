@@ -47,7 +47,8 @@ def curves(u: Matrix, *, seed: int = 0, n_random: int = N_RANDOM_FEATURES) -> Ma
     if n_inputs == 0:
         return np.empty((n_samples, 0))
     cut = np.clip(u, -CLIP, CLIP)
-    pieces = [u, cut**2, cut**3 / 3]
+    squared = cut * cut
+    pieces = [u, squared, squared * cut / 3]  # a general power takes twenty times as long
     if n_inputs <= MAX_INPUTS_FOR_PRODUCTS:
         pieces += [np.tanh(2 * (cut - c)) for c in STEPS]
         first, second = np.triu_indices(n_inputs, k=1)

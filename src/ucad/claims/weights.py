@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
+from ucad.claims.reliability import FactorNoise, factor_noise
 from ucad.claims.samples import TestSamples
 
 __all__ = ["MIN_WEIGHT", "Weights"]
@@ -74,6 +75,11 @@ class Weights:
     def out_of(self) -> Float[np.ndarray, "variables factors"]:
         """R² of the children of each factor, for out-anchors what the factor alone explains."""
         return self.samples.graph.R * self.explained[:, None]
+
+    @cached_property
+    def factor_noise(self) -> list[FactorNoise]:
+        """What the children of each factor share beyond what its parents explain."""
+        return [factor_noise(self.samples, k) for k in range(self.samples.graph.n_factors)]
 
     @cached_property
     def is_constant(self) -> Bool[np.ndarray, " factors"]:

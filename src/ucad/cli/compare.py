@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
+EDGES = {
+    "Q": "variable → factor",
+    "R": "factor → variable",
+    "A": "variable → variable",
+    "B": "factor → factor",
+}
+"""What the letters of the paper stand for; A and B follow from Q and R."""
+
 
 def compare(
     first: Path, second: Path, /, *, data: Path | None = None, seed: Seed = 0, json: bool = False
@@ -51,25 +59,29 @@ def _show(found: Comparison, first: Path, second: Path) -> None:
     from ucad.cli.output import show
 
     factors = Table(title=f"Factors of {first} in {second}, on {found.n_samples:,} samples")
-    for heading in ("factor", "partner", "correlation", "unrelated as close"):
+    for heading in ("factor", "partner", "correlation", "chance to be as close"):
         factors.add_column(heading, justify="left" if heading in ("factor", "partner") else "right")
     for pair in found.factors:
         r = "" if pair.second is None else f"{pair.correlation:.3f}"
         chance = "" if pair.second is None else f"{pair.in_chance:.1%}"
         factors.add_row(pair.first, pair.second or "none", r, chance)
     edges = Table(title="Edges, factors put in correspondence")
-    for heading in ("graph", "first", "second", "in both", "reversed", "Jaccard", "chance (95 %)"):
-        edges.add_column(heading, justify="left" if heading == "graph" else "right")
+    headings = ("edges", "first", "second", "in both", "reversed", "shared", "by chance (95 %)")
+    for heading in headings:
+        edges.add_column(heading, justify="left" if heading == "edges" else "right")
     for one in found.edges:
         counts = (one.n_first, one.n_second, one.n_common, one.n_reversed)
-        chance = f"{one.chance:.2f} ({one.chance_high:.2f})"
-        edges.add_row(one.graph.value, *map(str, counts), f"{one.jaccard:.2f}", chance)
+        chance = f"{one.chance:.0%} ({one.chance_high:.0%})"
+        name = f"{EDGES[one.graph.value]} ({one.graph.value})"
+        edges.add_row(name, *map(str, counts), f"{one.jaccard:.0%}", chance)
     show(factors, edges)
     if found.only_second:
         print(f"Only in {second}: {', '.join(found.only_second)}")
     if found.only_in_one:
         print(f"{len(found.only_in_one)} variables are in one of the runs only.")
     print(
-        f"Partners exceed a correlation of {found.level:.2f}; matched factors of unrelated models "
-        f"have {found.chance:.2f} on average.\n{found.verdict}"
+        "Shared: edges in both, of those in either. By chance: of unrelated models, on average and "
+        "at most in 95 %.\n"
+        f"Factors are partners if their correlation exceeds {found.level:.2f}; the best matches of "
+        f"unrelated models have {found.chance:.2f} on average.\n{found.verdict}"
     )

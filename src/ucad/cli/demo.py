@@ -50,7 +50,7 @@ def demo(
     """
     from ucad.cli.evaluate import evaluate_run
     from ucad.cli.fit import fit_model
-    from ucad.cli.inspect import certify, write_run_report
+    from ucad.cli.inspect import write_run_report
     from ucad.cli.settings import FitSettings
     from ucad.cli.simulate import simulate
     from ucad.errors import InvalidInputError
@@ -84,10 +84,18 @@ def demo(
         print(f"The paper's learner: mcc_pearson {paper:.4f} on average over five such graphs.")
     write_text(run / METRICS, table.to_json())
     print("\n4. What may be claimed")
-    certify(run)
+    _answers(run)
     page = write_run_report(run)
     print(f"\n5. Open the report in a browser: {page.resolve()}")
     return code
+
+
+def _answers(run: Path) -> None:
+    from ucad.runs import load_run
+
+    certificate = load_run(run).certificate
+    print("" if certificate is None else certificate.answers)
+    print(f"Every question behind these answers: ucad certify {run}")
 
 
 def _clear(output: Path) -> None:

@@ -96,12 +96,14 @@ def evaluate_run(
     learned = loaded.scm
     graph = _true_graph(truth, true)
     names = learned.graph.variable_names
-    test, columns = _as_read(loaded, run, truth, "test")
-    validation, _ = _as_read(loaded, run, truth, "validation")
+    test, columns, rows = _as_read(loaded, run, truth, "test")
+    validation, _, others = _as_read(loaded, run, truth, "validation")
     if graph is not None and len(graph[0]) == len(columns) != len(names):  # columns were merged
         first = first_columns(columns, names)
         graph = graph[0][first], graph[1][first]
     factors = read_array(truth / "factors.npy")
+    factors = factors[rows] if factors.shape[:1] == rows.shape else factors
+    left_out = int((~rows).sum() + (~others).sum())
     settings = EvaluationSettings(seed=seed, trees=Trees(trees))
     nll = tuple(
         _nll(name, data, learned, true)
@@ -120,14 +122,18 @@ def evaluate_run(
     )
     missing = [f"'{truth}' has no graph of factors: the structure is not compared."]
     notes = (*table.notes, *(missing if graph is None else ()))
+    if left_out:
+        notes = (*notes, f"{left_out} samples that the model cannot read are left out.")
     scores = (*table.scores, *_abstraction_errors(learned, true), *nll)
     return replace(table, scores=scores, notes=notes)
 
 
 def _as_read(
     loaded: Run, run: Path, truth: Path, part: str
-) -> tuple[InterventionalData, tuple[str, ...]]:
-    """A part of the data as the model reads them, and the names of its columns."""
+) -> tuple[InterventionalData, tuple[str, ...], np.ndarray]:
+    """A part of the data as the model reads them, its columns, and which samples those are."""
+    import numpy as np
+
     import ucad
     from ucad.data.duplicates import merged_as
     from ucad.data.transforms import Reads
@@ -138,7 +144,10 @@ def _as_read(
         merged = merged_as(data, names)
     except InvalidInputError as error:
         raise InvalidInputError(f"'{run}' and '{truth}' are of different variables.") from error
-    return Reads.from_json(loaded.data, len(names)).of(merged), data.variable_names
+    reads = Reads.from_json(loaded.data, len(names))
+    rows = reads.readable(merged)
+    kept = merged if rows.all() else merged.select(np.flatnonzero(rows))
+    return reads.of(kept), data.variable_names, rows
 
 
 def _true_model(truth: Path) -> FactorSCM | None:
@@ -153,8 +162,11 @@ def _true_graph(truth: Path, true: FactorSCM | None) -> tuple[np.ndarray, np.nda
     """Q and R of the truth; None for a world without factors."""
     import numpy as np
 
+    from ucad.files import check_regular
+
     if true is not None:
         return true.graph.Q, true.graph.R
+    check_regular(truth / "truth.npz")
     try:
         with np.load(truth / "truth.npz", allow_pickle=False) as arrays:
             edges = {name: np.asarray(arrays[name]) for name in ("Q", "R") if name in arrays}

@@ -34,9 +34,10 @@ def export(
         Replace what exists.
     """
     from ucad.errors import InvalidInputError
-    from ucad.exports import ENDINGS
+    from ucad.exports import ENDINGS, is_dowhy_folder
     from ucad.exports import export as write
-    from ucad.runs import load_run
+    from ucad.files import resolved
+    from ucad.runs import OURS, load_run
 
     loaded = load_run(run)
     name = run.resolve().name
@@ -44,6 +45,9 @@ def export(
     path = default if output is None else output
     if path.exists() and not force:
         raise InvalidInputError(f"'{path}' exists. Choose another name with -o, or add --force.")
-    if (path.is_dir() and not (path / "load.py").exists()) or path.resolve() == run.resolve():
-        raise InvalidInputError(f"'{path}' is a folder of something else: it is kept.")
+    is_ours = is_dowhy_folder(path) if to == "dowhy" else path.is_file()
+    if path.exists() and not is_ours:
+        raise InvalidInputError(f"'{path}' holds something else, and is kept even with --force.")
+    if resolved(path).parent == resolved(run) and path.name in OURS:
+        raise InvalidInputError(f"'{path}' is a part of the run itself: it is kept.")
     print(f"Written: {write(loaded, path, to)}")

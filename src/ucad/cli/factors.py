@@ -23,6 +23,13 @@ DONE, UNFINISHED = 0, 1
 BAR = 24
 """Characters of the longest bar of the curve."""
 
+LEGEND = """\
+error: negative log-likelihood of held-out samples per variable (lower is better), ± its
+standard error. anchored: factors with a variable of their own. come back: factors that are
+found again with one more. left to explain: the largest share of a variable that others still
+predict."""
+"""What the columns are, for somebody who sees them for the first time."""
+
 FIGURES = (".png", ".svg", ".pdf")
 """Kinds of files that are figures."""
 
@@ -140,8 +147,8 @@ def _tell(path: FactorPath, output: tuple[Path, ...]) -> None:
     from ucad.cli.output import show
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("factors", "NLL", "± se", "", "anchored", "come back", "what is left"):
-        table.add_column(name, justify="left" if name in ("", "what is left") else "right")
+    for name in ("factors", "error", "±", "", "anchored", "come back", "left to explain"):
+        table.add_column(name, justify="left" if name in ("", "left to explain") else "right")
     values = [step.nll for step in path.steps]
     low, high = min(values), max(values)
     for step in path.steps:
@@ -157,8 +164,9 @@ def _tell(path: FactorPath, output: tuple[Path, ...]) -> None:
             _left(step.row()),
         )
     show(table)
-    print(f"\n{path.recommendation}")
-    print(f"F_Z {path.mechanisms[0]}, F_X {path.mechanisms[1]}; {path.seconds:.1f} s.")
+    print(f"\nNumber of factors: {path.recommendation}\n\n{LEGEND}")
+    made_from, make = path.mechanisms
+    print(f"Factors are {made_from} in variables, variables {make} in factors.")
     if path.cut_short:
         print(f"{path.cut_short} Larger numbers were not tried.")
     for file in output:

@@ -101,6 +101,8 @@ def show(*renderables: RenderableType) -> None:
         file=io.StringIO(),
         force_terminal=terminal,
         width=None if terminal else _PIPED_WIDTH,
+        markup=False,  # a name such as [/b] or :bug: is a name
+        emoji=False,
     )
     for renderable in renderables:
         console.print(renderable)

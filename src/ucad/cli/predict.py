@@ -265,8 +265,14 @@ def _show(found: Mapping[str, Any]) -> None:
         others = [name for name in found["reaches"] if name not in factors]
         also = f" They feed {', '.join(others)}, too." if others else ""
         print(f"{_assigned(factors)} is set by clamping {_assigned(found['clamped'])}.{also}")
-    show(f"ω reaches the factors: {', '.join(found['reaches']) or 'none'}", table)
-    if not rows:
+    reached = ", ".join(found["reaches"]) or "none"
+    show(f"Factors made from what is clamped (the intervention map ω): {reached}", table)
+    if rows:
+        print(
+            "A shift is in standard deviations of what it was before; it differs between samples, "
+            "and 90 % of them lie in the range given."
+        )
+    else:
         print("Nothing changes by that much.")
 
 

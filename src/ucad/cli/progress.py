@@ -73,8 +73,7 @@ def _bars() -> Iterator[Progress]:
         BarColumn(),
         TextColumn("{task.fields[message]}"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(elapsed_when_finished=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         tasks: dict[str, object] = {}

@@ -8,6 +8,7 @@ import numpy as np
 
 from ucad.claims.mechanism_class import kept_classes, simplest_classes
 from ucad.consensus.factor_path import HeldOut
+from ucad.consensus.without_factors import independent_scm
 from ucad.scm import FactorSCM
 from ucad.solvers.auto import Class, is_bent
 from ucad.solvers.registry import Classes, Help
@@ -40,8 +41,9 @@ def likely_classes(
     """
     first, *others = classes
     is_linear = first[0].is_affine and first[1].is_affine
-    if direct is None or not others or not is_linear:
+    if not others or not is_linear:
         return (first,)
+    direct = independent_scm(held_out.train) if direct is None else direct
     if not is_bent(direct, held_out.train, held_out.validation):
         return (first,)
     aid, part = Help(held_out.validation), held_out.validation

@@ -159,7 +159,13 @@ class PathSearch:
                 seed=self.settings.seed,
                 budget=self.budget,
             )
-            self.prepared[families] = Search(problem, self.progress).prepare()
+            same = (p for p in self.prepared.values() if p.serves(problem))
+            before = next(same, None)
+            self.prepared[families] = (
+                Search(problem, self.progress).prepare()
+                if before is None
+                else before.in_class(problem)
+            )
         return self.prepared[families]
 
     def search(self, n_factors: int, families: Class, *, fills: bool) -> Search:
@@ -223,9 +229,10 @@ class PathSearch:
             self.steps[-1] = replace(before, n_returning=comes_back)
         self.steps.append(step)
         if self.progress is not None:
-            state = "adequate" if step.leftover is None else f"{step.leftover[0]} left"
-            message = f"{step.n_factors} factors: NLL {step.nll:.4f}, {state}"
-            self.progress(ProgressEvent("factors", step.n_factors, self.numbers[1], message))
+            left = step.leftover
+            state = "nothing" if left is None else f"something, most of {left[0]},"
+            message = f"factors leave {state} to explain"
+            self.progress(ProgressEvent("how many factors", step.n_factors, None, message))
 
     def _is_done(self) -> bool:
         """Whether more factors would bring nothing, by what the last ones brought."""

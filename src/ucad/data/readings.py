@@ -33,6 +33,9 @@ WHOLE = 1e-3
 ZERO = 1e-9
 """What rounding leaves of a rate of 0 after data were standardised and back."""
 
+MAX_LOG = 100.0
+"""The largest log(1 + count / depth) there can be: e^100 is far above any count."""
+
 COUNTED = 0.99
 """The share of the samples whose values must be multiples of one unit for data to be counts."""
 
@@ -117,7 +120,9 @@ def counts_behind(x: VariableSamples, is_seen: WhichIntervened | None = None) ->
         return None
     if (np.abs(seen - np.round(seen)) < WHOLE).all():
         return Counts(np.maximum(x, 0.0), np.ones(len(x)), is_logged=False)
-    rate = np.expm1(np.maximum(x, 0.0))
+    if (seen > MAX_LOG).any():
+        return None
+    rate = np.expm1(np.clip(x, 0.0, MAX_LOG))
     rate[rate < ZERO] = 0.0
     few = np.linspace(0, len(x) - 1, min(len(x), N_LOOKED_AT)).astype(int)
     for rows in (few, np.arange(len(x))):

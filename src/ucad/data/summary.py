@@ -89,7 +89,8 @@ class DataSummary:
         for table in self.batches:
             lines += ["", *table.lines()]
         lines += [""] * bool(self.numbers) + [table.line() for table in self.numbers]
-        lines += ["", f"{self.never_targeted:,} variables are never acted on."]
+        lines += ["", "A regime is a group of samples in which the same variables were acted on."]
+        lines.append(f"{self.never_targeted:,} variables are never acted on.")
         if self.missing:
             lines.append(f"{self.missing:,} values were missing and are filled in.")
         lines += self.notes

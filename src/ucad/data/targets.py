@@ -104,8 +104,8 @@ def control_notes(labels: Sequence[str], control: str) -> tuple[str, ...]:
     ("The controls are 2 samples labelled 'NT' and 1 without a label.",)
     """
     counts = Counter(label.strip() for label in labels)
-    kinds = [f"{counts[control]} samples labelled '{control}'"] if control else []
-    kinds += [f"{counts['']} without a label"] if counts[""] else []
+    kinds = [f"{counts[control]:,} samples labelled '{control}'"] if control else []
+    kinds += [f"{counts['']:,} without a label"] if counts[""] else []
     if len(counts) == 1 and counts[""]:
         return ()
     told = f"The controls are {' and '.join(kinds)}." if kinds else "No sample is a control."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.special import ndtr, ndtri
 
 from ucad._types import VariableSamples
@@ -73,23 +73,33 @@ class Reads(NamedTuple):
             return ""
         return f"Factors read the {self}; the model, its predictions and noise are in these units."
 
-    def values(self, x: VariableSamples) -> VariableSamples:
-        """What is read of given measurements.
+    def values(self, x: VariableSamples, names: Sequence[str] = ()) -> VariableSamples:
+        """What is read of given measurements; names of variables are for the message.
 
         Raises:
             InvalidInputError: a value has no logarithm.
         """
         if self.is_plain:
             return x
-        columns = [self._read(j, np.asarray(column, np.float64)) for j, column in enumerate(x.T)]
-        read = np.stack(columns, axis=1)
+        read = self._all_read(x)
         if not np.isfinite(read).all():
             j = int(np.flatnonzero(~np.isfinite(read).all(axis=0))[0])
+            which = f"'{names[j]}'" if names else j + 1
             raise InvalidInputError(
-                f"Variable {j + 1} is read as its {self.kinds[j]}, and has a value "
+                f"Variable {which} is read as its {self.kinds[j]}, and has a value "
                 f"({np.nanmin(x[:, j])}) of which there is none. Leave such samples out."
             )
         return read
+
+    def readable(self, data: InterventionalData) -> Bool[np.ndarray, " samples"]:
+        """The samples of which everything can be read."""
+        whole: Bool[np.ndarray, " samples"]
+        whole = np.isfinite(self._all_read(data.unstandardised().x)).all(axis=1)
+        return whole
+
+    def _all_read(self, x: VariableSamples) -> VariableSamples:
+        columns = [self._read(j, np.asarray(column, np.float64)) for j, column in enumerate(x.T)]
+        return np.stack(columns, axis=1)
 
     def clamps(self, values: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
         """Values that some variables are set to, as they are read.
@@ -98,7 +108,7 @@ class Reads(NamedTuple):
         {'a': 0.0}
         """
         row = np.array([[values.get(name, 1.0) for name in names]])
-        read = dict(zip(names, self.values(row)[0].tolist(), strict=True))
+        read = dict(zip(names, self.values(row, names)[0].tolist(), strict=True))
         return {name: read[name] for name in values}
 
     def measured(self, read: VariableSamples) -> VariableSamples:
@@ -117,7 +127,7 @@ class Reads(NamedTuple):
         if self.is_plain:
             return data
         raw = data.unstandardised()
-        return replace(raw, x=self.values(raw.x), scaling=None)
+        return replace(raw, x=self.values(raw.x, raw.variable_names), scaling=None)
 
     def to_json(self) -> dict[str, Any]:
         """What a run folder keeps; nothing if variables are read as they are."""
@@ -132,7 +142,12 @@ class Reads(NamedTuple):
         kinds, knots = about.get("transform", ["none"] * n_variables), about.get("transform_knots")
         known = {*_CURVES, "rank"}
         is_whole = isinstance(kinds, list) and len(kinds) == n_variables and known.issuperset(kinds)
-        if not is_whole or (knots is not None and len(knots) != n_variables * N_KNOTS):
+        if knots is None:
+            fit_together = "rank" not in kinds if isinstance(kinds, list) else False
+        else:
+            numbers = isinstance(knots, list) and all(isinstance(k, int | float) for k in knots)
+            fit_together = numbers and len(knots) == n_variables * N_KNOTS
+        if not is_whole or not fit_together:
             raise FormatError("The run's 'transform' must say what is read of each variable.")
         table = None if knots is None else np.array(knots, np.float64).reshape(n_variables, -1)
         return cls(tuple(kinds), table)

@@ -35,6 +35,10 @@ METHODS = {
 MAX_CONTROLS = 1_000
 """Control samples that the model is solved for: a mean is then known to 3 % of a spread."""
 
+Z_NOISE = 3.0
+"""Standard deviations above noise from which on a regime is said to change something: by chance
+one regime in several hundred."""
+
 Z_95 = 1.96
 """Standard errors on either side of an interval of 95 %."""
 
@@ -107,8 +111,18 @@ class RegimePredictions:
             "noise": float(np.sqrt(np.mean(self.changes.error[row][free] ** 2))),
             "error": errors,
             "r": r,
+            "changes": self._changes(row),
             "beats_all": errors["ucad"] is not None and errors["ucad"] < min(simple),
         }
+
+    def _changes(self, row: int) -> bool:
+        """Whether any of a regime's changes can be told from noise, its targets left out.
+
+        Under noise alone Σ_j (change_j / error_j)² has mean n and variance 2 n.
+        """
+        free = ~self.changes.targets[row] & (self.changes.error[row] > 0)
+        square = (self.changes.change[row][free] / self.changes.error[row][free]) ** 2
+        return bool(square.sum() > free.sum() + Z_NOISE * np.sqrt(2 * free.sum()))
 
     def rows(self, regime: str) -> list[dict[str, Any]]:
         """What is predicted and was measured in one regime, of every factor and variable."""
@@ -151,13 +165,14 @@ class RegimePredictions:
         """What the scoreboard comes to, in sentences."""
         rows = self.scoreboard
         held_out = [row for row in rows if row["held_out"]]
-        judged = held_out or rows
+        judged = [row for row in held_out or rows if row["changes"]]
         best = [row["regime"] for row in judged if row["beats_all"]]
         others = [row["regime"] for row in judged if not row["beats_all"]]
         which = "held-out regimes" if held_out else "regimes, all of which the model was fitted to"
         told = [
-            f"The model is better than every simple prediction in {len(best)} of {len(judged)} "
-            f"{which}."
+            f"Of {len(held_out or rows)} {which}, {len(judged)} change the means of other "
+            "variables by more than noise. The model is better than every simple prediction in "
+            f"{len(best)} of them."
         ]
         if others:
             more = f" and {len(others) - 8} more" if len(others) > 8 else ""

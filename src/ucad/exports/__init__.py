@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ucad.exports.dowhy import write_dowhy
+from ucad.exports.dowhy import is_dowhy_folder, write_dowhy
 from ucad.exports.edges import Edge, edges_of
 from ucad.exports.graphml import write_graphml
 from ucad.exports.tables import write_csv, write_json
 from ucad.parameters import one_of
 from ucad.runs import Run
 
-__all__ = ["ENDINGS", "FORMATS", "Edge", "edges_of", "export"]
+__all__ = ["ENDINGS", "FORMATS", "Edge", "edges_of", "export", "is_dowhy_folder"]
 
 FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "graphml": write_graphml,

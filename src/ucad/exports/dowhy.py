@@ -15,7 +15,7 @@ from ucad.files import replacing_folder
 from ucad.runs import Run
 from ucad.scm import at_average_context
 
-__all__ = ["write_dowhy"]
+__all__ = ["is_dowhy_folder", "write_dowhy"]
 
 SCRIPT = '''"""Loads what `ucad export --to dowhy` wrote into a causal model of DoWhy."""
 
@@ -46,6 +46,20 @@ if __name__ == "__main__":
 '''
 """How to load the folder."""
 
+GRAPH, SAMPLES, LOADER = "graph.gml", "samples.csv", "load.py"
+FILES = {GRAPH, SAMPLES, LOADER}
+"""What the folder holds."""
+
+
+def is_dowhy_folder(path: Path) -> bool:
+    """Whether a folder holds what `write_dowhy` wrote and nothing else."""
+    try:
+        names = {entry.name for entry in path.iterdir()} - {"__pycache__"}
+        first = (path / LOADER).read_text(encoding="utf-8").partition("\n")[0]
+        return names == FILES and first == SCRIPT.partition("\n")[0]
+    except (OSError, UnicodeDecodeError):
+        return False
+
 
 def write_dowhy(run: Run, path: Path) -> None:
     """Writes graph.gml, samples.csv (observational ones, with τ of each) and load.py.
@@ -57,9 +71,9 @@ def write_dowhy(run: Run, path: Path) -> None:
     graph = as_networkx(run)
     graph.remove_nodes_from(list(nx.isolates(graph)))
     with replacing_folder(path) as folder:
-        nx.write_gml(graph, folder / "graph.gml")
-        _write_samples(run, list(graph.nodes), folder / "samples.csv")
-        (folder / "load.py").write_text(SCRIPT, encoding="utf-8")
+        nx.write_gml(graph, folder / GRAPH)
+        _write_samples(run, list(graph.nodes), folder / SAMPLES)
+        (folder / LOADER).write_text(SCRIPT, encoding="utf-8")
 
 
 def _write_samples(run: Run, nodes: list[str], path: Path) -> None:
@@ -71,6 +85,7 @@ def _write_samples(run: Run, nodes: list[str], path: Path) -> None:
     names = [*run.scm.graph.variable_names, *run.scm.graph.factor_names]
     kept = [names.index(node) for node in nodes]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
+        # quotes around names: not every version of csv sees that one with a break needs them
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         writer.writerow(nodes)
         writer.writerows(values[:, kept].tolist())

@@ -19,7 +19,13 @@ __all__ = ["as_json", "write_csv", "write_json"]
 def write_csv(run: Run, path: Path) -> None:
     """One row per edge: cause, effect, graph, strength, whether its sign varies, support."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    breaks = any("\r" in name for name in run.scm.graph.variable_names)
+    # not every version of csv sees that a name with such a break must be quoted
+    writer = csv.writer(
+        text,
+        lineterminator="\n",
+        quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(Edge._fields)
     writer.writerows(["" if cell is None else cell for cell in edge] for edge in edges_of(run))
     write_text(path, text.getvalue())

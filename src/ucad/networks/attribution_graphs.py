@@ -6,14 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
-from ucad.files import check_regular, write_text
-from ucad.schema import Optional, check_shape
+from ucad.files import parse_json, read_json, write_text
+from ucad.schema import PLAIN, Optional, check_shape
 
 __all__ = [
     "AttributionGraph",
@@ -26,9 +27,27 @@ __all__ = [
 NOT_FEATURES = ("embedding", "logit", "mlp reconstruction error")
 """Kinds of nodes that are no features of a transcoder."""
 
-_NODE = {"node_id": str, "ctx_idx": Optional(int), "feature_type": Optional(str)}
-_LINK = {"source": str, "target": str}
-_SHAPE = {"nodes": [_NODE], "links": [_LINK], "metadata": Optional({str: object})}
+MAX_NODES = 20_000
+"""Nodes of a graph: their weights are a matrix, which takes 3 GiB then. Pruned graphs, as viewers
+show them, have some hundreds."""
+
+MAX_WEIGHT = 1e100
+"""The largest effect: squares of it are added up."""
+
+_NODE = {
+    "node_id": str,
+    "ctx_idx": Optional(int),
+    "feature_type": Optional(str),
+    "influence": Optional((float, NoneType)),
+}
+_LINK = {"source": str, "target": str, "weight": Optional(float)}
+_SHAPE = {
+    "nodes": [_NODE],
+    "links": [_LINK],
+    "metadata": Optional({"prompt_tokens": Optional([PLAIN])}),
+    "qParams": Optional(({str: object}, NoneType)),
+}
+_GROUPS = [[str]]
 
 
 @dataclass(frozen=True)
@@ -123,22 +142,21 @@ def read_attribution_graph(path: str | Path) -> AttributionGraph:
     file = Path(path)
     if not file.exists():
         raise FormatError(f"There is no file '{file}'.")
-    check_regular(file)
-    try:
-        document = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise FormatError(f"'{file}' is no JSON file: {error}.") from error
+    document = read_json(file)
     check_shape(document, _SHAPE, f"'{file}' is no attribution graph")
+    if len(document["nodes"]) > MAX_NODES:
+        raise FormatError(f"'{file}' has over {MAX_NODES} nodes. Prune the graph first.")
     nodes = tuple(_node(entry) for entry in document["nodes"])
     number = {node.node_id: i for i, node in enumerate(nodes)}
     if len(number) != len(nodes):
         raise FormatError(f"'{file}' is no attribution graph: two nodes have the same id.")
     settings = document.get("qParams") or {}
-    groups = [Supernode(str(g[0]), tuple(map(str, g[1:]))) for g in _list(settings, "supernodes")]
+    groups = _list(settings, "supernodes")
+    check_shape(groups, _GROUPS, f"'{file}' is no attribution graph: qParams.supernodes")
     return AttributionGraph(
         nodes,
         _weights(document["links"], number, file),
-        tuple(groups),
+        tuple(Supernode(group[0], tuple(group[1:])) for group in groups if group),
         tuple(map(str, _list(settings, "pinnedIds"))),
         document,
     )
@@ -184,8 +202,8 @@ def _weights(
                     "not there."
                 )
         value = link.get("weight", 1.0)
-        if not isinstance(value, int | float) or not np.isfinite(value):
-            raise FormatError(f"'{file}' has a link whose weight is no number: {value!r}.")
+        if not abs(value) <= MAX_WEIGHT:
+            raise FormatError(f"'{file}' has a link whose weight is beyond {MAX_WEIGHT:g}.")
         weights[number[link["source"]], number[link["target"]]] += float(value)
     return weights
 
@@ -196,7 +214,7 @@ def _list(settings: Mapping[str, Any], name: str) -> list[Any]:
     if isinstance(value, list):
         return value
     try:
-        found = json.loads(value)
+        found = parse_json(str(value))
     except ValueError:
         return [part for part in str(value).split(",") if part]
     return found if isinstance(found, list) else []

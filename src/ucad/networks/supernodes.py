@@ -174,7 +174,7 @@ def _named(graph: AttributionGraph, members: Sequence[int]) -> Supernode:
     if labels:
         name = labels.most_common(1)[0][0]
     else:
-        layers = sorted({int(node.layer) for node in nodes if node.layer.isdigit()})
+        layers = sorted({int(node.layer) for node in nodes if node.layer.isdecimal()})
         token = Counter(graph.token(node) or f"token {node.position}" for node in nodes)
         span = f"layers {layers[0]}–{layers[-1]}" if layers else "layer ?"
         name = f"{token.most_common(1)[0][0].strip()} ({span})"

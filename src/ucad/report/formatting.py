@@ -13,6 +13,10 @@ __all__ = ["MOST_ROWS", "template_environment"]
 MOST_ROWS = 200
 """How much of a long list the page shows; the rest is in the files of the run."""
 
+MIN_WHOLE, MAX_WHOLE = 1e4, 1e9
+"""Sizes of numbers that are shown whole, with commas: smaller ones fit into four digits, larger
+ones need a power of ten."""
+
 _METRICS = {
     "mcc_pearson": "Agreement of matched factors (MCC, Pearson)",
     "mcc_spearman": "Agreement of matched factors, in rank (MCC, Spearman)",
@@ -93,8 +97,8 @@ def _joined(parts: list[str]) -> str:
 def _number(value: object) -> str:
     """A number, a yes or no, or anything else as a reader wants it.
 
-    >>> _number(12345), _number(-0.123456), _number(True), _number(None)
-    ('12,345', '−0.1235', 'yes', '—')
+    >>> _number(12345), _number(12916.4), _number(-0.123456), _number(True), _number(None)
+    ('12,345', '12,916', '−0.1235', 'yes', '—')
     """
     if value is None:
         return "—"
@@ -102,7 +106,10 @@ def _number(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4g}".replace("-", "−") if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    whole = MIN_WHOLE <= abs(value) < MAX_WHOLE
+    return f"{value:,.0f}".replace("-", "−") if whole else f"{value:.4g}".replace("-", "−")
 
 
 def _words(key: object) -> str:

@@ -130,6 +130,7 @@ def render(content: ReportContent) -> str:
             support=None if content.support is None else panel(content.support),
             payload=Markup(embedded(payload)),
             effects=payload["effects"],
+            strongest=_strongest(payload["effects"]),
             many=payload["many"],
             unused=len(payload["unused"]),
             heat_maps=_heat_maps(scm, strengths),
@@ -145,6 +146,15 @@ def render(content: ReportContent) -> str:
             **_claims(content.certificate),
         )
     )
+
+
+def _strongest(effects: Sequence[Mapping[str, Any]]) -> int:
+    """The clamp that changes most, to be shown first: in the sum over factors and variables."""
+    sizes = [
+        sum(abs(high) for _, high in one["factors"]) + sum(abs(row[2]) for row in one["affected"])
+        for one in effects
+    ]
+    return max(range(len(sizes)), key=sizes.__getitem__, default=0)
 
 
 def _parts(*, has_factors: bool) -> list[str]:

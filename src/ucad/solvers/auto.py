@@ -19,6 +19,7 @@ from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Regression, unit_variance
 from ucad.solvers.regression.joint import fit_together
 from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.status import FitResult
 
 __all__ = ["Class", "has_straight_factors", "is_bent", "simplest_fit"]
@@ -84,7 +85,8 @@ def simplest_fit(
 def is_bent(scm: FactorSCM, train: InterventionalData, validation: InterventionalData) -> bool:
     """Whether curves of a variable's parents, or of what it depends on most, predict its residual.
 
-    Curves are fitted to training residuals and tested on held-out ones, as claims are.
+    What it depends on most are single variables and the pair with the most telling product. Curves
+    are fitted to training residuals and tested on held-out ones, as claims are.
     """
     n = train.n_variables
     residuals = [
@@ -93,11 +95,16 @@ def is_bent(scm: FactorSCM, train: InterventionalData, validation: Interventiona
     ]
     nats = explained_nats(train.x, residuals[0], train.is_left_out, NETWORK)
     below = transitive_closure(np.asarray(scm.graph.variable_adjacency))
-    nats[below | np.eye(n, dtype=bool)] = 0.0
+    barred = below | np.eye(n, dtype=bool)
+    nats[barred] = 0.0
+    paired = best_pairs(train.x, residuals[0], train.is_left_out, ~barred.T)
     A = np.asarray(scm.graph.variable_adjacency)
-    for j in np.argsort(-nats.max(axis=1), kind="stable").tolist():
+    strength = np.maximum(nats.max(axis=1), paired.nats)
+    for j in np.argsort(-strength, kind="stable").tolist():
         strongest = np.argsort(-nats[j], kind="stable")[:N_STRONGEST]
         inputs = np.union1d(np.flatnonzero(A[:, j]), strongest[nats[j, strongest] > 0])
+        if paired.nats[j] > 0:
+            inputs = np.union1d(inputs, paired.pairs[j])
         if len(inputs) and _is_curved(j, inputs, residuals, (train, validation)):
             return True
     return False

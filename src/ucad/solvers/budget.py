@@ -44,6 +44,17 @@ class Budget:
         return time.monotonic() - self._started
 
     @property
+    def left(self) -> str:
+        """How much of the limit is left, for a message; nothing if there is none.
+
+        >>> Budget(30.0).left
+        ', at most 30 s left'
+        """
+        if self.max_seconds is None:
+            return ""
+        return f", at most {max(0.0, self.max_seconds - self.seconds):.0f} s left"
+
+    @property
     def is_over(self) -> bool:
         """Whether the time is used up; asked by a fit that would go on otherwise."""
         if self.max_seconds is not None and self.seconds >= self.max_seconds:

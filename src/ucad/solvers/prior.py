@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ import scipy.optimize
 from jaxtyping import Bool, Int
 
 from ucad._types import VariablesByFactors
-from ucad.errors import FormatError, InvalidInputError, did_you_mean
+from ucad.errors import InvalidInputError, did_you_mean
+from ucad.files import read_toml
 from ucad.gene_sets import read_gene_sets
 
 __all__ = ["PriorKnowledge", "read_prior"]
@@ -214,12 +214,7 @@ def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None)
         FormatError: if the file is no such file.
         InvalidInputError: if a variable or factor does not exist, or statements contradict.
     """
-    try:
-        lists = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"The prior file '{path}' cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise FormatError(f"'{path}' is not a TOML file: {error}.") from error
+    lists = read_toml(path)
     source = lists.pop("gene_sets", None)
     if source is not None and not isinstance(source, str):
         raise InvalidInputError(
@@ -293,7 +288,7 @@ def _edges(
 def _variable_and_factor(
     variable: str, factor: str, variable_names: Sequence[str], n_factors: int
 ) -> tuple[int, int] | None:
-    number = re.fullmatch(r"Z([1-9][0-9]*)", factor)
+    number = re.fullmatch(r"Z([1-9][0-9]{0,3})", factor)
     if number is None or int(number[1]) > n_factors or variable not in variable_names:
         return None
     return list(variable_names).index(variable), int(number[1]) - 1

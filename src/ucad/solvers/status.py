@@ -106,7 +106,9 @@ class FitStatus:
         if missing:
             raise FormatError(f"A fit status must have the fields {missing}. Got {list(plain)}.")
         texts: dict[str, Any] = {name: tuple(plain.get(name, ())) for name in _TEXTS}
-        pairs = tuple((str(cause), str(effect)) for cause, effect in plain.get(_PAIRS, ()))
+        pairs = tuple(tuple(map(str, pair)) for pair in plain.get(_PAIRS, ()))
+        if any(len(pair) != 2 for pair in pairs):
+            raise FormatError(f"In a fit status, '{_PAIRS}' must hold pairs of names.")
         return cls(**{**plain, **texts, _PAIRS: pairs})
 
 

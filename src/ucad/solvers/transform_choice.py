@@ -58,7 +58,9 @@ def choose_reads(data: InterventionalData, transform: str, n_factors: object, se
     if isinstance(n_factors, int) and 1 <= n_factors <= data.n_variables:
         m = n_factors
     gain = _held_out(few, bent, m, seed) - _held_out(few, plain, m, seed)
-    error = float(gain.std()) / np.sqrt(max(len(gain), 1))
+    if len(gain) < 2:  # nothing was held out that could tell
+        return plain
+    error = float(gain.std()) / np.sqrt(len(gain))
     return bent if float(gain.mean()) > SIGMAS * error else plain
 
 

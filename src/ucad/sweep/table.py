@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, TypeAlias
 
 from ucad.errors import FormatError, InvalidInputError
-from ucad.files import check_regular, parse_json, recover, replacing
+from ucad.files import check_regular, parse_json, recover, replacing, resolved
 from ucad.schema import check_shape
 
 __all__ = ["ResultTable", "Row", "Task", "drop_failed", "read_rows", "row_key"]
@@ -68,7 +68,7 @@ class ResultTable:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.resolve()
+        self.path = resolved(path)
         self.rows: dict[str, Row] = {}
 
     @contextlib.contextmanager
@@ -137,7 +137,7 @@ def _parse(content: bytes, path: Path) -> tuple[dict[str, Row], int]:
             check_shape(row, _ROW, "it")
         except ValueError as error:
             raise FormatError(
-                f"Line {number} of '{path}' is no row of a sweep: {error}."
+                f"Line {number} of '{path}' is no row of a sweep: {str(error).rstrip('.')}."
             ) from error
         if not line.endswith(b"\n"):
             break

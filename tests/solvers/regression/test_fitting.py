@@ -114,8 +114,19 @@ def test_a_stuck_network_is_started_again_and_a_noisy_one_is_not():
     floor = everything(y).error(stuck, x) / 5
     better = replace(fitter, floor=floor).refit_stuck(x, stuck, everything(y))
     assert everything(y).error(better, x) < everything(y).error(stuck, x)
+    again = replace(fitter, floor=floor).refit_stuck(x, stuck, everything(y), noisy=True)
+    assert everything(y).error(again, x) < everything(y).error(stuck, x)
     noisy = replace(fitter, floor=everything(y).error(stuck, x) / 1000)
     assert noisy.refit_stuck(x, stuck, everything(y)) is stuck
+
+
+def test_noise_that_is_as_small_as_the_error_of_a_stuck_network_is_left_alone():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 2))
+    y = np.tanh(x[:, 0] + x[:, 1]) + 0.1 * rng.standard_normal(2000)
+    fitted = NET.fit(x, BOTH, everything(y))
+    fitter = replace(NET, floor=everything(y).error(fitted, x) / 5)
+    assert fitter.refit_stuck(x, fitted, everything(y), noisy=True) is fitted
 
 
 def test_the_nats_of_a_smaller_error_are_half_its_log_odds_per_sample():

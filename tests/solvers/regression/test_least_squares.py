@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
+from ucad.solvers.regression.least_squares import (
+    ArrowEquations,
+    NormalEquations,
+    levenberg_marquardt,
+)
 
 T = np.linspace(0, 3, 60)
 
@@ -64,3 +68,24 @@ def test_no_step_is_taken_that_does_not_help():
     losses = [objective.at(end)[0] for end in ends]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0]
+
+
+def test_eliminating_groups_gives_the_step_of_the_whole_matrix():
+    rng = np.random.default_rng(0)
+    J = rng.standard_normal((200, 11))
+    J[:100, 4:7] = 0.0
+    J[100:, 7:] = 0.0
+    gram, slope = J.T @ J, J.T @ rng.standard_normal(200)
+    first, groups = slice(0, 4), (slice(4, 7), slice(7, 11))
+    arrow = ArrowEquations(
+        gram[first, first],
+        [gram[first, one] for one in groups],
+        [gram[one, one] for one in groups],
+        slope,
+    )
+    np.testing.assert_allclose(arrow.step(0.3), NormalEquations(gram, slope).step(0.3))
+
+
+def test_a_singular_matrix_without_a_cholesky_factor_is_solved_all_the_same():
+    gram = np.diag([1.0, -1e-3])
+    np.testing.assert_allclose(NormalEquations(gram, np.ones(2)).step(0.0), [1.0, -1e3])

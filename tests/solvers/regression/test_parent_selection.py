@@ -104,12 +104,14 @@ def test_a_sibling_that_predicts_best_of_all_is_no_parent(siblings):
 
 def test_regimes_of_a_cause_show_it_and_constant_ones_show_nothing(product):
     data, y = product
-    clamped = np.zeros(data.x.shape, dtype=bool)
+    clamped, every = np.zeros(data.x.shape, dtype=bool), np.arange(data.x.shape[1])
     clamped[:300, 1], clamped[300:600, 2] = True, True
     alone = NET.fit(data.x, np.array([0]), everything(y))
-    gains = interventional_gains(data.x, alone, everything(y), clamped, NETWORK)
+    gains = interventional_gains(data.x, alone, everything(y), clamped, NETWORK, every)
     assert gains[1] > 6
     assert gains[2] < 6
     constant = data.x.copy()
     constant[:300, 1] = 1.0
-    assert interventional_gains(constant, alone, everything(y), clamped, NETWORK)[1] == 0
+    assert interventional_gains(constant, alone, everything(y), clamped, NETWORK, every)[1] == 0
+    others = np.array([0, 2])
+    assert interventional_gains(data.x, alone, everything(y), clamped, NETWORK, others)[1] == 0

@@ -60,3 +60,13 @@ def test_candidates_of_which_none_is_promising_leave_a_model(clamped, monkeypatc
     problem = problem_of(clamped)
     found = Search(problem).run()
     assert problem.admissible.allows(found.model.Q, found.model.R)
+
+
+def test_candidates_serve_another_class_only_if_it_reads_variables_in_the_same_way(clamped):
+    prepared = Search(problem_of(clamped, (NETWORK, AFFINE))).prepare()
+    both, half = (problem_of(clamped, one) for one in ((NETWORK, NETWORK), (AFFINE, NETWORK)))
+    assert prepared.serves(both)
+    assert not prepared.serves(half)
+    assert not prepared.serves(problem_of(clamped))
+    assert prepared.in_class(both).problem.variable_family is NETWORK
+    assert prepared.in_class(both).pool is prepared.pool

@@ -35,6 +35,7 @@ def read_npz(path: Path, options: ReadOptions) -> InterventionalData:
     arrays = _arrays(path)
     x, clamps, layers = arrays["x"], arrays.get("is_intervened"), as_layers(arrays.get("layer_of"))
     check_matrix(x, may_be_empty="side" in arrays)
+    x = x if x.dtype.kind == "f" else x.astype(np.float64)
     names = [label_of(name) for name in arrays.get("variable_names", _numbered(x)).reshape(-1)]
     check_names(names, x.shape[1])
     if "side" in arrays:

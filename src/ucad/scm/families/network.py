@@ -13,7 +13,14 @@ from torch import Tensor
 from ucad._types import VariableSamples
 from ucad.errors import InvalidInputError
 from ucad.scm.families.affine import Affine
-from ucad.scm.families.base import ALL, AffineMap, Function, Growth, Targets, tanh_in_place
+from ucad.scm.families.base import (
+    ALL,
+    AffineMap,
+    Function,
+    Growth,
+    Targets,
+    tanh_in_place,
+)
 
 __all__ = ["NETWORK", "MLPMechanism", "Network", "NetworkFamily"]
 
@@ -137,27 +144,28 @@ class Network:
 
     def values(self, x: VariableSamples) -> Float[np.ndarray, " samples"]:
         """w2 · tanh(w1 u + b1) + b2."""
-        values = self._units(x) @ self.w2.astype(np.float32) + np.float32(self.b2)
+        values = self.w2.astype(np.float32) @ self._units(x) + np.float32(self.b2)
         return values.astype(x.dtype, copy=False)
 
     def gradient(self, x: VariableSamples) -> Float[np.ndarray, "samples inputs"]:
         """Σ_h w2_h (1 − tanh²) w1_h."""
-        return (self._slope(self._units(x)) @ self.w1.astype(np.float32)).astype(x.dtype)
+        return (self._slope(self._units(x)).T @ self.w1.astype(np.float32)).astype(x.dtype)
 
     def jacobian(self, x: VariableSamples) -> Float[np.ndarray, "samples weights"]:
-        """In the order of the weights; in single precision, as the hidden units are."""
-        u, units = x[:, self.parents].astype(np.float32, copy=False), self._units(x)
+        """In the order of the weights; in single precision, as the hidden units are.
+
+        The samples of one weight lie side by side in memory: made so it takes a tenth of the time.
+        """
+        u, units = x[:, self.parents].T.astype(np.float32, order="C"), self._units(x)
         slope, hidden, size = self._slope(units), len(self.b1), self.w1.size
-        columns = np.empty((len(u), size + 2 * hidden + 1), np.float32)
-        by_input = columns[:, :size].reshape(len(u), hidden, u.shape[1])
-        np.multiply(slope[:, :, None], u[:, None, :], out=by_input)
-        columns[:, size : size + hidden], columns[:, size + hidden : -1] = slope, units
-        columns[:, -1] = 1.0
-        return columns
+        rows = np.empty((size + 2 * hidden + 1, len(x)), np.float32)
+        np.multiply(slope[:, None], u, out=rows[:size].reshape(hidden, *u.shape))
+        rows[size : size + hidden], rows[size + hidden : -1], rows[-1] = slope, units, 1.0
+        return rows.T
 
     def growth(self, x: VariableSamples) -> Growth:
         """The new input times the slope of every hidden unit."""
-        slope = self._slope(self._units(x))
+        slope = self._slope(self._units(x)).T
         return lambda new: slope * new[:, None].astype(np.float32)
 
     def affine(self, scale: float, shift: float) -> Network:
@@ -170,7 +178,7 @@ class Network:
         w1[:, at] *= scale
         return replace(self, w1=w1, b1=self.b1 + self.w1[:, at] * shift)
 
-    def _units(self, x: VariableSamples) -> Float[np.ndarray, "samples hidden"]:
+    def _units(self, x: VariableSamples) -> Float[np.ndarray, "hidden samples"]:
         """tanh(w1 u + b1), in single precision, which takes a quarter of the time.
 
         Those of the last samples are kept: values, slopes and Jacobian are asked for in turn.
@@ -179,15 +187,19 @@ class Network:
         if before is x and units is not None:
             return np.asarray(units)
         u = x[:, self.parents].astype(np.float32, copy=False)
-        units = tanh_in_place(u @ self.w1.T.astype(np.float32) + self.b1.astype(np.float32))
+        sums = self.w1.astype(np.float32) @ u.T
+        sums += self.b1.astype(np.float32)[:, None]
+        units = tanh_in_place(sums)
         if len(x) <= MAX_KEPT:
             self.__dict__["_last"] = (x, units)
         return units
 
     def _slope(
-        self, units: Float[np.ndarray, "samples hidden"]
-    ) -> Float[np.ndarray, "samples hidden"]:
-        return (1 - units**2) * self.w2.astype(np.float32)
+        self, units: Float[np.ndarray, "hidden samples"]
+    ) -> Float[np.ndarray, "hidden samples"]:
+        slope = 1 - units**2
+        slope *= self.w2.astype(np.float32)[:, None]
+        return slope
 
 
 @dataclass(frozen=True)

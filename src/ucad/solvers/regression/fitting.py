@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
-from ucad.scm.families import Family, Function
+from ucad.scm.families import EMPTY, Family, Function
 from ucad.solvers.regression.affine_fits import WELL_CONDITIONED
 from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
 from ucad.solvers.regression.moments import NUMERICAL, without_noise
@@ -163,13 +163,14 @@ class Fitter:
         return self._fit(x, regression, self._first(x, parents, regression))
 
     def refit_stuck(
-        self, x: VariableSamples, function: Function, regression: Regression
+        self, x: VariableSamples, function: Function, regression: Regression, *, noisy: bool = False
     ) -> Function:
         """The function from other starts, with more freedom, if it is stuck short of exactness.
 
         A network fitted to the values of one of its own size can end at an error of 1e-3 instead
         of 1e-6; one half as wide again hardly ever does. Beside noise that is nothing; without
-        noise it costs thousands of nats, and a wrong graph may win by them.
+        noise it costs thousands of nats, and a wrong graph may win by them. With `noisy`, what is
+        left may be noise as well: then random hidden units must predict some of it.
         """
         if self.family.is_linear_in_weights or len(function.parents) < 2:
             return function
@@ -177,12 +178,24 @@ class Fitter:
         for start in range(1, N_OTHER_STARTS + 1):
             if not STUCK[0] < left < STUCK[1]:
                 break
+            if noisy and not self._leaves_structure(x, best, regression):
+                break
             other = replace(self, seed=self.seed + start)
             first = other._first(x, function.parents, regression, wide=True)
             trial = self._fit(x, regression, first)
             error = regression.error(trial, x) / self.floor
             best, left = min((best, left), (trial, error), key=lambda pair: pair[1])
         return best
+
+    def _leaves_structure(
+        self, x: VariableSamples, function: Function, regression: Regression
+    ) -> bool:
+        """Whether random hidden units predict what a function leaves: noise is not predictable."""
+        left = Regression(regression.target - function.values(x), regression.weights)
+        other = replace(self, seed=self.seed + N_OTHER_STARTS + 1)
+        guess = other._first(x, function.parents, left, wide=True)
+        share = left.error(guess, x) / max(left.error(EMPTY, x), 1e-300)
+        return -left.n_samples / 2 * float(np.log(max(share, 1e-300))) > self.penalty
 
     def nats(self, regression: Regression, before: float, after: float) -> float:
         """Log-likelihood that is gained if the error falls from one value to the other."""

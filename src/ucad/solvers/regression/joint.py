@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from ucad._types import FactorSamples, VariableSamples
 from ucad.data import InterventionalData
 from ucad.scm.families import Function
 from ucad.solvers.regression.fitting import RIDGE, Fitter, subset
-from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
+from ucad.solvers.regression.least_squares import ArrowEquations, levenberg_marquardt
 
 __all__ = ["fit_together"]
 
@@ -25,10 +25,15 @@ TOLERANCE = 1e-3
 
 
 class _Point(NamedTuple):
-    """Residuals of all children, and the precision 1/(mse_j + s₀) of each."""
+    """Residuals of all children, the precision 1/(mse_j + s₀) of each, and what they follow from.
+
+    The functions are kept since they keep their hidden units.
+    """
 
     residuals: Float[np.ndarray, "samples children"]
     precision: Float[np.ndarray, " children"]
+    functions: list[Function]
+    z: FactorSamples
 
 
 def fit_together(
@@ -43,7 +48,7 @@ def fit_together(
 
     In turn, f would be fitted to what the g_j say of it and the g_j to f; where some g_j is not
     monotone that takes for ever. Here a Gauss–Newton step moves all of them, the weights of one
-    child being 1/(mse_j + s₀). O(N P²) a step for P weights of f and the g_j together.
+    child being 1/(mse_j + s₀). O(N P²) a step for P weights of f and of one g_j.
 
     Args:
         data: the samples.
@@ -62,7 +67,7 @@ def fit_together(
         z[rows].astype(np.float32),
         k,
         children,
-        ~data.is_left_out[np.ix_(rows, children)],
+        np.asfortranarray(~data.is_left_out[np.ix_(rows, children)], dtype=np.float32),
         tuple(functions),
         fitter.floor,
     )
@@ -79,7 +84,7 @@ class _Together:
     z: FactorSamples
     k: int
     children: Int[np.ndarray, " children"]
-    free: Bool[np.ndarray, "samples children"]
+    free: Float[np.ndarray, "samples children"]
     functions: tuple[Function, ...]
     floor: float
     per_square: float = 0.5
@@ -90,41 +95,39 @@ class _Together:
 
     def at(self, weights: Float[np.ndarray, " weights"]) -> tuple[float, _Point]:
         """Nats per sample, with weight decay."""
-        factor, *others = self.functions_at(weights)
-        z = self._state(factor)
-        predicted = np.stack([g.values(z) for g in others], axis=1)
-        residuals = np.where(self.free, self.x[:, self.children] - predicted, 0.0)
+        functions = self.functions_at(weights)
+        z = self._state(functions[0])
+        predicted = np.stack([g.values(z) for g in functions[1:]]).T
+        residuals = (self.x[:, self.children] - predicted) * self.free
         counts = self.free.sum(axis=0)
         squares = (residuals**2).sum(axis=0, dtype=np.float64)
         errors = squares / np.maximum(counts, 1) + self.floor
         nats = float((counts * np.log(errors)).sum()) / (2 * len(residuals))
-        return nats + RIDGE / 2 * float(weights @ weights), _Point(residuals, 1.0 / errors)
+        return nats + RIDGE / 2 * float(weights @ weights), _Point(
+            residuals, 1.0 / errors, functions, z
+        )
 
     def normal_equations(
         self, weights: Float[np.ndarray, " weights"], state: _Point
-    ) -> NormalEquations:
+    ) -> ArrowEquations:
         """Σ_j p_j J_jᵀ J_j / N and Σ_j p_j J_jᵀ e_j / N, weights of f first, then of each g_j."""
-        factor, *others = self.functions_at(weights)
-        z, own = self._state(factor), factor.jacobian(self.x)
-        ends = np.cumsum([own.shape[1], *(len(g.weights) for g in others)])
-        gram, slope = np.zeros((ends[-1], ends[-1])), np.zeros(ends[-1])
-        first = slice(0, own.shape[1])
+        (factor, *others), z = state.functions, state.z
+        own = factor.jacobian(self.x)
+        sides, blocks, slopes = [], [], []
         weight, pull = np.zeros((2, len(z)), dtype=z.dtype)
         for at, g in enumerate(others):
-            some, precision = slice(ends[at], ends[at + 1]), float(state.precision[at])
+            share = float(state.precision[at]) / len(z)
             theirs = g.jacobian(z) * self.free[:, at, None]
             through = g.gradient(z)[:, g.parents == self.k][:, 0] * self.free[:, at]
-            gram[some, some] = precision * (theirs.T @ theirs)
-            gram[first, some] = precision * (own.T @ (theirs * through[:, None]))
-            gram[some, first] = gram[first, some].T
-            slope[some] = precision * (theirs.T @ state.residuals[:, at])
-            weight += precision * through**2
-            pull += precision * through * state.residuals[:, at]
-        gram[first, first] = (own * weight[:, None]).T @ own
-        slope[first] = own.T @ pull
-        gram, slope = gram / len(z), slope / len(z) - RIDGE * weights
-        gram[np.diag_indices_from(gram)] += RIDGE
-        return NormalEquations(gram, slope)
+            blocks.append(_with_decay((theirs.T @ theirs).astype(np.float64) * share))
+            slopes.append((theirs.T @ state.residuals[:, at]) * share)
+            theirs *= through[:, None]
+            sides.append((own.T @ theirs).astype(np.float64) * share)
+            weight += share * through**2
+            pull += share * through * state.residuals[:, at]
+        slope = np.concatenate([own.T @ pull, *slopes]) - RIDGE * weights
+        own = own * np.sqrt(weight)[:, None]
+        return ArrowEquations(_with_decay((own.T @ own).astype(np.float64)), sides, blocks, slope)
 
     def is_done(self, before: float, after: float) -> bool:
         return before - after < TOLERANCE
@@ -133,6 +136,11 @@ class _Together:
         z = self.z.copy()
         z[:, self.k] = factor.values(self.x)
         return z
+
+
+def _with_decay(gram: Float[np.ndarray, "some some"]) -> Float[np.ndarray, "some some"]:
+    gram[np.diag_indices_from(gram)] += RIDGE
+    return gram
 
 
 def _standardised(

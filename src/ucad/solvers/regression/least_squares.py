@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
+from scipy.linalg.lapack import dposv
 
-__all__ = ["NormalEquations", "Objective", "levenberg_marquardt"]
+__all__ = ["ArrowEquations", "NormalEquations", "Objective", "Quadratic", "levenberg_marquardt"]
 
 SMALLEST_DAMPING = 1e-8
 """Below this the damping is lost in the rounding of single-precision Jacobians."""
@@ -21,11 +23,71 @@ FASTER, SLOWER = 1 / 3, 4.0
 State = TypeVar("State")
 
 
+@runtime_checkable
+class Quadratic(Protocol):
+    """The quadratic model of a loss, w ↦ wᵀ (JᵀJ) w − 2 (Jᵀe)ᵀ w."""
+
+    @property
+    def slope(self) -> Float[np.ndarray, " weights"]:
+        """Jᵀe, divided by the number of samples."""
+        ...
+
+    def step(self, damping: float) -> Float[np.ndarray, " weights"]:
+        """(JᵀJ + λ)⁻¹ Jᵀe."""
+        ...
+
+
 class NormalEquations(NamedTuple):
     """JᵀJ and Jᵀe, both divided by the number of samples."""
 
     gram: Float[np.ndarray, "weights weights"]
     slope: Float[np.ndarray, " weights"]
+
+    def step(self, damping: float) -> Float[np.ndarray, " weights"]:
+        """(JᵀJ + λ)⁻¹ Jᵀe, by Cholesky."""
+        return _solved(self.gram, damping, self.slope)
+
+
+class ArrowEquations(NamedTuple):
+    """JᵀJ with one group of weights that meets all others, which do not meet each other.
+
+    Attributes:
+        tip: the block of the first group.
+        sides: for each other group, its block with the first.
+        blocks: for each other group, its own block.
+        slope: Jᵀe, the first group first.
+    """
+
+    tip: Float[np.ndarray, "first first"]
+    sides: Sequence[Float[np.ndarray, "first some"]]
+    blocks: Sequence[Float[np.ndarray, "some some"]]
+    slope: Float[np.ndarray, " weights"]
+
+    def step(self, damping: float) -> Float[np.ndarray, " weights"]:
+        """(JᵀJ + λ)⁻¹ Jᵀe: the other groups are eliminated, which is cubic in one group only."""
+        ends = np.cumsum([len(self.tip), *(len(block) for block in self.blocks)])
+        first, *others = np.split(self.slope, ends[:-1])
+        tip, solved = self.tip.copy(), []
+        for side, block, own in zip(self.sides, self.blocks, others, strict=True):
+            both = _solved(block, damping, np.column_stack([side.T, own]))
+            tip -= side @ both[:, :-1]
+            first = first - side @ both[:, -1]
+            solved.append(both)
+        step = _solved(tip, damping, first)
+        rest = [both[:, -1] - both[:, :-1] @ step for both in solved]
+        return np.concatenate([step, *rest])
+
+
+def _solved(
+    gram: Float[np.ndarray, "weights weights"],
+    damping: float,
+    right: Float[np.ndarray, "weights ..."],
+) -> Float[np.ndarray, "weights ..."]:
+    """(G + λ)⁻¹ b; by elimination where rounding leaves no Cholesky factor."""
+    damped = gram.copy()
+    damped[np.diag_indices_from(damped)] += damping
+    _, solution, failed = dposv(damped, right)
+    return np.linalg.solve(damped, right) if failed else np.asarray(solution)
 
 
 @runtime_checkable
@@ -36,9 +98,7 @@ class Objective(Protocol, Generic[State]):
         """The loss, and whatever else is worth keeping of the point."""
         ...
 
-    def normal_equations(
-        self, weights: Float[np.ndarray, " weights"], state: State
-    ) -> NormalEquations:
+    def normal_equations(self, weights: Float[np.ndarray, " weights"], state: State) -> Quadratic:
         """The quadratic model of the loss at a point."""
         ...
 
@@ -66,13 +126,11 @@ def levenberg_marquardt(
     """
     loss, state = objective.at(weights)
     for _ in range(n_steps):
-        gram, slope = objective.normal_equations(weights, state)
+        model = objective.normal_equations(weights, state)
         before = loss
         while damping < LARGEST_DAMPING:
-            damped = gram.copy()
-            damped[np.diag_indices_from(damped)] += damping
-            step = np.linalg.solve(damped, slope)
-            expected = objective.per_square * float(2 * slope @ step - step @ gram @ step)
+            step = model.step(damping)
+            expected = objective.per_square * float(model.slope @ step + damping * step @ step)
             if objective.is_done(before, before - expected):
                 return weights
             trial = weights + step

@@ -224,7 +224,8 @@ def explained_nats(
     ):
         features = family.features(columns[:, some])
         basis = np.concatenate([_basis(one) for one in features.transpose(1, 0, 2)], axis=1)
-        explained = ((basis.T @ targets) ** 2).reshape(len(some), -1, x.shape[1]).sum(axis=1)
+        cross = (basis.T @ targets).astype(np.float64)
+        explained = (cross**2).reshape(len(some), -1, x.shape[1]).sum(axis=1)
         share = np.minimum(explained / total, 1 - 1e-9)
         gains[:, some] = (-counts / 2 * np.log1p(-share)).T
     return gains

@@ -172,8 +172,9 @@ def interventional_gains(
     regression: Regression,
     is_intervened: WhichIntervened,
     family: Family,
+    allowed: Int[np.ndarray, " candidates"],
 ) -> Float[np.ndarray, " variables"]:
-    """The score test of every variable, over the samples that clamp it alone.
+    """The score test of every allowed variable, over the samples that clamp it; 0 of the others.
 
     A sibling of the target predicts it, but not where the sibling is set from outside; a parent
     does, even one that only acts through another: to first order by the weights it would have, to
@@ -183,7 +184,7 @@ def interventional_gains(
     gains = np.zeros(x.shape[1])
     residual = regression.target - function.values(x)
     others = family.features(x[:, function.parents]).reshape(len(x), -1)
-    for i in np.setdiff1d(np.arange(x.shape[1]), function.parents):
+    for i in np.setdiff1d(allowed, function.parents):
         rows = np.flatnonzero(is_intervened[:, i] & (regression.weights > 0))
         if len(rows) < MIN_ROWS or np.ptp(x[rows, i]) == 0:
             continue

@@ -15,9 +15,8 @@ from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import unit_variance
-from ucad.solvers.regression.moments import (
-    explained_nats,
-)
+from ucad.solvers.regression.moments import explained_nats
+from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.search.causes import Causes, parent_sets
@@ -99,10 +98,21 @@ class Candidates:
                     )
         if self.regressions.is_searched and not self.problem.is_linear:
             yield from self._of_overlooked_parents(done)
+            read = np.isin(np.arange(self.data.n_variables), [j for j, _ in done])
+            yield from self._of_pairs(np.where(read, 0.0, self.data.x), self.data.n_variables)
         if self.regressions.is_searched and self.problem.is_linear and not self.causes.is_noisy:
             for j, chosen in turned_relations(self.problem, done):
                 parents = np.array(chosen)
                 yield from self.regressions.factors_of_variable(j, parents, parents, widen=False)
+
+    def _of_pairs(self, targets: VariableSamples, n_proposals: int) -> Iterator[Function]:
+        """E[x_j | x_i, x_k] where a product predicts x_j, or what is left of it."""
+        known = self.problem.admissible.may_precede
+        pairs, nats = best_pairs(self.data.x, targets, self.data.is_left_out, known)
+        for j in np.argsort(-nats, kind="stable")[:n_proposals].tolist():
+            if nats[j] > 2 * self.problem.penalty:
+                possible = np.flatnonzero(known[:, j])
+                yield from self.regressions.factors_of(targets[:, j], pairs[j], possible, j)
 
     def _of_overlooked_parents(self, done: set[Reading]) -> Iterator[Function]:
         """E[x_j | x_i] where no parents were found and all functions of x_i together explain x_j.
@@ -136,6 +146,8 @@ class Candidates:
             if len(sets[j]):
                 allowed = np.flatnonzero(self.causes.may_cause[:, j])
                 yield from self.regressions.factors_of(residual[:, j], sets[j], allowed, int(j))
+        if self.regressions.is_searched and not self.problem.is_linear:
+            yield from self._of_pairs(residual, n_proposals)
 
     def of_one_parent(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
         """What is left of a variable as a function of the one variable that explains most of it."""

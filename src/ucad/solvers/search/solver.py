@@ -18,7 +18,7 @@ from ucad.solvers.search.given_graph import N_ROUNDS, model_of_graph
 from ucad.solvers.search.model import polish
 from ucad.solvers.search.noise_choice import fit_by_noise
 from ucad.solvers.search.notes import fit_status
-from ucad.solvers.search.search import Search
+from ucad.solvers.search.search import Preparation, Search
 from ucad.solvers.status import FitResult
 
 __all__ = ["SEARCH", "SearchSolver", "as_result", "expressed", "fit_search"]
@@ -73,9 +73,10 @@ class SearchSolver:
         """Searches in one class after the other, as far as something is left."""
 
         def gaussian(problem: Problem) -> FitResult:
+            prepared: list[Preparation] = []
             return simplest_fit(
                 classes,
-                lambda one: _fitted(_in_class(problem, one), aid),
+                lambda one: _fitted(_in_class(problem, one), aid, prepared),
                 lambda one, fit: expressed(_in_class(problem, one), fit, aid),
                 aid.validation,
                 lambda fit: has_straight_factors(problem, fit.scm),
@@ -92,10 +93,16 @@ def _in_class(problem: Problem, one: Class) -> Problem:
     return replace(problem, factor_family=one[0], variable_family=one[1])
 
 
-def _fitted(problem: Problem, aid: Help) -> FitResult:
-    """One search, as a result."""
+def _fitted(problem: Problem, aid: Help, prepared: list[Preparation] | None = None) -> FitResult:
+    """One search, as a result; classes that read variables in the same way share candidates."""
     started = problem.budget.seconds
-    return as_result(Search(problem, aid.progress).run(), aid, started)
+    prepared = [] if prepared is None else prepared
+    before = next((one.in_class(problem) for one in prepared if one.serves(problem)), None)
+    known = problem if before is None else before.problem
+    run = Search(known, aid.progress, prepared=before).run()
+    if run.prepared is not None:
+        prepared.append(run.prepared)
+    return as_result(run, aid, started)
 
 
 def as_result(run: Search, aid: Help, started: float = 0.0) -> FitResult:

@@ -126,7 +126,8 @@ class VariableRegressions:
         start: Function | None = None,
     ) -> Function:
         fitted = fit_with_selection(self.data, parents, regression, allowed, self.fitter, start)
-        return self.fitter.refit_stuck(self.data.x, fitted, regression)
+        noisy = self.causes.is_noisy
+        return self.fitter.refit_stuck(self.data.x, fitted, regression, noisy=noisy)
 
     def _gain(self, new: Function, old: Function, regression: Regression) -> float:
         """Nats that one function gains over another, less the price of its parents."""
@@ -155,10 +156,10 @@ class VariableRegressions:
         """The function with a parent that screening missed because it acts through others."""
         if self.problem.has_linear_factors:
             return
+        possible = np.flatnonzero(self.problem.admissible.may_precede[:, j])
         gains = interventional_gains(
-            self.data.x, fitted, regression, self.data.is_set, self.fitter.family
+            self.data.x, fitted, regression, self.data.is_set, self.fitter.family, possible
         )
-        gains[~self.problem.admissible.may_precede[:, j]] = 0.0
         best = int(np.argmax(gains))
         if gains[best] > HIDDEN_EVIDENCE:
             wider = np.union1d(fitted.parents, [best])

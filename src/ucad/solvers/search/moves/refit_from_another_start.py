@@ -10,6 +10,7 @@ import numpy as np
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import THOROUGH, Effort, Regression, unit_variance
+from ucad.solvers.search.blankets import has_noise
 from ucad.solvers.search.model import Edit, Model, target_from_children
 from ucad.solvers.search.single_index import leading_direction
 
@@ -46,7 +47,8 @@ class RefitFromAnotherStart:
                 yield Edit(model.R, {k: _straight(problem, factor)}, starts_anew=True)
                 continue
             fitter = problem.fitter(problem.factor_family, THOROUGH)
-            other = fitter.refit_stuck(x, factor, target_from_children(problem, model, k))
+            said, noisy = target_from_children(problem, model, k), has_noise(problem)
+            other = fitter.refit_stuck(x, factor, said, noisy=noisy)
             if other is not factor:
                 yield Edit(model.R, {k: unit_variance(other, x)})
 
