@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,8 @@ def test_the_table_names_the_known_factors_and_all_controls(table):
         "raw input, same decoder",
         "learned, two values and a table",
         "random factors, two values and a table",
+        "PCA, two values and a table",
+        "ICA, two values and a table",
         "untrained layer, two values and a table",
         "raw input, two values and a table",
         "whole site that is patched",
@@ -68,7 +71,15 @@ def test_what_the_raw_input_gives_as_well_is_not_distinguished(table):
     """The bits themselves are the inputs: reading them before the network ties, rightly."""
     assert table["a"].verdict is not Verdict.ABOVE
     assert not table["a"].beats_placebos
-    assert "raw input, same decoder" in table["a"].ties
+    assert table["a"].two_valued
+    assert "raw input, two values and a table" in table["a"].ties
+
+
+def test_a_factor_with_two_values_is_judged_by_readings_that_have_two(table):
+    """A decoder that is a network would compute: it is another method, and no placebo of this."""
+    assert not any(kind.endswith("same decoder") for kind in table["a"].ties)
+    spread = replace(table["a"], two_valued=False)
+    assert "raw input, same decoder" in spread.ties
 
 
 def test_a_factor_that_copies_the_output_does_not_beat_the_copy(table):

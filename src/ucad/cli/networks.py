@@ -70,7 +70,8 @@ def record(
         mask: blocks.0@last; a position per row, from an array @name of the inputs: blocks.0@name;
         the mean over tokens: blocks.0:mean. Channels of a convolution: conv2:mean. An element of a
         tuple: attention/0@3. A module's input: dense~in; one of its four attention heads:
-        dense~in@-1%0of4. A call of several: cell#1. Some units: layers.1[0,5].
+        dense~in@-1%0of4. A call of several: cell#1; a step of a fused nn.GRU: gru#1. Some units:
+        layers.1[0,5].
     output
         The folder to write; not needed with --check.
     check

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from ucad.errors import InvalidInputError
+from ucad.networks.fused import is_fused, output_units, step_site, stepwise
 from ucad.networks.inputs import (
     Inputs,
     call_with,
@@ -110,6 +111,8 @@ class _Visit:
         with contextlib.ExitStack() as stack:
             for module in {id(module): module for module in self.modules}.values():
                 mine = [i for i, own in enumerate(self.modules) if own is module]
+                if is_fused(module):
+                    mine = self._at_steps(stack, module, mine)
                 before = [i for i in mine if self.sites[i].is_input]
                 after = [i for i in mine if not self.sites[i].is_input]
                 if before:
@@ -118,6 +121,25 @@ class _Visit:
                 if after:
                     stack.callback(module.register_forward_hook(self._output_hook(after)).remove)
             yield
+
+    def _at_steps(
+        self, stack: contextlib.ExitStack, module: nn.RNNBase, mine: Sequence[int]
+    ) -> list[int]:
+        """Has a recurrent module show its steps, and gives the sites that are elsewhere."""
+        sites = {i: step_site(self.sites[i], module) for i in mine}
+        steps = {i: site for i, site in sites.items() if site.call is not None}
+
+        def visit(step: int, state: Tensor) -> Tensor:
+            for i, site in steps.items():
+                if site.call == step:
+                    own = output_units(site, module, state.shape[1])
+                    part = self._noted(i, Site(site.module, units=site.units), state[:, own])
+                    state = torch.cat([state[:, : own.start], part, state[:, own.stop :]], dim=1)
+            return state
+
+        if steps:
+            stack.enter_context(stepwise(module, list(steps.values()), visit))
+        return [i for i in mine if i not in steps]
 
     def _output_hook(self, mine: Sequence[int]) -> Callable[[nn.Module, Any, Any], Any]:
         calls = Counter[str]()
@@ -156,6 +178,11 @@ class _Visit:
         site = self.sites[i]
         tensor = pick(site, value)
         _check_axes(site, self.modules[i], tensor)
+        changed = self._noted(i, site, tensor)
+        return value if changed is tensor else put(site, value, changed)
+
+    def _noted(self, i: int, site: Site, tensor: Tensor) -> Tensor:
+        """The tensor that goes on, whose units are noted: the same one if nothing is replaced."""
         if len(tensor) != self.n_rows:
             raise InvalidInputError(
                 f"The output of module '{site.module}' must have the inputs on its first axis, "
@@ -166,9 +193,9 @@ class _Visit:
         if new is not None:
             new, which = new if isinstance(new, Clamped) else (new, None)
             tensor = write(site, tensor, new, self.rows, which)
-            value, values = put(site, value, tensor), read(site, tensor, self.rows).clone()
+            values = read(site, tensor, self.rows).clone()
         self.values[i] = values
-        return value
+        return tensor
 
 
 def _is_meant(site: Site, call: int) -> bool:
@@ -195,10 +222,13 @@ def resolve_sites(model: nn.Module, inputs: Inputs, sites: Sequence[Site]) -> tu
     Raises:
         InvalidInputError: a module is not there, is not called, is called twice, gives what cannot
             be read, or the sites are not in the order in which the network computes them.
+
+    Steps of fused recurrent modules are written `module#step` (`step_site`).
     """
     if not sites:
         raise InvalidInputError("At least one site must be given. Got none.")
     few = input_rows(model, inputs, np.arange(min(_PROBE_ROWS, n_inputs(inputs))))
+    sites = [step_site(site, find_module(model, site.module)) for site in sites]
     resolved = []
     with undisturbed(model), torch.no_grad():
         for site in sites:

@@ -10,7 +10,13 @@ import numpy as np
 
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.networks.controls.bench import Bench, Gap
-from ucad.networks.controls.lines import Block, Found, blocks_of, control_lines
+from ucad.networks.controls.lines import (
+    SAME_DECODER,
+    Block,
+    Found,
+    blocks_of,
+    control_lines,
+)
 from ucad.networks.controls.prepared import PreparedGap
 from ucad.networks.controls.scores import ControlScore, Role, Score, Verdict, scored
 from ucad.networks.decisions import Decide, decision
@@ -69,12 +75,15 @@ class ConceptSteering:
             the pairs. All factors of a gap together are not chosen, unless there is one.
         by_factor: the scores of every factor and block on the other half.
         controls: what else was tried, on that half.
+        two_valued: whether the chosen factors have two values. Readings are then compared cut in
+            two, with a table: a decoder that computes would be another method.
     """
 
     concept: str
     best: str
     by_factor: Mapping[str, Score]
     controls: tuple[ControlScore, ...] = ()
+    two_valued: bool = False
 
     @property
     def score(self) -> Score:
@@ -84,13 +93,12 @@ class ConceptSteering:
     @property
     def verdict(self) -> Verdict:
         """What all placebos together say: copies of the output and other readings, too."""
-        return self._verdict(Role.PLACEBO)
+        return _verdict(self._placebos)
 
     @property
     def restricted_verdict(self) -> Verdict | None:
         """The same for factors cut in two, whose decoder is a table; None if that was left out."""
-        left_out = all(line.role is not Role.RESTRICTED for line in self.controls)
-        return None if left_out else self._verdict(Role.RESTRICTED)
+        return _verdict(self._restricted) if self._restricted else None
 
     @property
     def beats_placebos(self) -> bool:
@@ -102,11 +110,22 @@ class ConceptSteering:
         """The placebos that are not below."""
         return tuple(
             line.kind
-            for line in self.controls
-            if line.role is Role.PLACEBO
-            and line.against is not None
-            and line.against.verdict is not Verdict.ABOVE
+            for line in self._placebos
+            if line.against is not None and line.against.verdict is not Verdict.ABOVE
         )
+
+    @property
+    def _restricted(self) -> list[ControlScore]:
+        return [line for line in self.controls if line.role is Role.RESTRICTED]
+
+    @property
+    def _placebos(self) -> list[ControlScore]:
+        """The placebos that the verdict is about."""
+        lines = [line for line in self.controls if line.role is Role.PLACEBO]
+        if not self.two_valued or not self._restricted:
+            return lines
+        kept = [line for line in lines if not line.kind.endswith(SAME_DECODER)]
+        return [*kept, *self._restricted]
 
     def control(self, kind: str) -> ControlScore:
         """A line by its name."""
@@ -116,16 +135,17 @@ class ConceptSteering:
         kinds = [line.kind for line in self.controls]
         raise InvalidInputError(f"There is no control '{kind}'.{did_you_mean(kind, kinds)}")
 
-    def _verdict(self, role: Role) -> Verdict:
-        lines = [line for line in self.controls if line.role is role]
-        return Verdict.of(line.against for line in lines if line.against is not None)
-
     def __str__(self) -> str:
         ties = f": {', '.join(self.ties)}" if self.ties else ""
-        lines = [f"{self.concept}: best factor {self.best}, {self.verdict}{ties}"]
+        kind = " (two values)" if self.two_valued else ""
+        lines = [f"{self.concept}: best factor {self.best}{kind}, {self.verdict}{ties}"]
         lines += [f"  {name:<38} {score}" for name, score in self.by_factor.items()]
         lines += [f"  {line}" for line in self.controls]
         return "\n".join(lines)
+
+
+def _verdict(lines: Sequence[ControlScore]) -> Verdict:
+    return Verdict.of(line.against for line in lines if line.against is not None)
 
 
 @dataclass(frozen=True)
@@ -175,8 +195,10 @@ def steering_table(
     """Swaps every factor for every concept, and compares with all that could do as well.
 
     The network runs once on every input; each factor and each control is one patched pass over the
-    pairs. Half of the pairs chooses the factor (or the block of factors) and what a control may
-    choose, the other half scores. A tie with the largest placebo reads "not distinguished".
+    pairs. Factors with two values are compared with readings that are cut in two as well, and a
+    table for a decoder; others with readings whose decoder is trained anew. Half of the pairs
+    chooses the factor (or the block of factors) and what a control may choose, the other half
+    scores. A tie with the largest placebo reads "not distinguished".
 
     Args:
         steering: the network and its SCM.
@@ -240,7 +262,9 @@ class _Work:
         )
         changes = pairs.changes[to_score]
         scores = {name: scored(one[to_score], changes) for name, one in right.items()}
-        return ConceptSteering(concept, best.name, scores, tuple(controls))
+        learned = found.prepared.readings[0]
+        cut = found.two_valued is not None and learned.has_two_values(self.fitted, best.own)
+        return ConceptSteering(concept, best.name, scores, tuple(controls), two_valued=cut)
 
     def _right(self, block: Block, pairs: SwapPairs) -> np.ndarray:
         columns = [self.gaps[block.gap].columns[i] for i in block.own]

@@ -15,6 +15,7 @@ from tests.networks.concept_networks import (
 )
 from ucad.networks import AllLabels, features_of
 from ucad.networks.behaviour.blocks import find_blocks
+from ucad.networks.behaviour.borders import rows_away_from_borders
 from ucad.networks.behaviour.concepts import BlockConcept, state_concept
 from ucad.networks.behaviour.equivalence import find_classes
 from ucad.networks.behaviour.recombining import why_not_recombined
@@ -105,3 +106,36 @@ def test_inputs_that_depend_on_each_other_are_not_recombined():
     assert why_not_recombined(x, features_of(x)) is None
     x[:, 2] += x[:, 0]
     assert "input[0] and input[2]" in why_not_recombined(x, features_of(x))
+
+
+class Soft(nn.Module):
+    """(x₀ ∧ x₁) ∨ (x₂ ⊕ x₃) of the signs of continuous inputs, unsure where they are near 0."""
+
+    def forward(self, x):
+        a, b, c, d = torch.sigmoid(6 * x[:, :4]).T
+        either, exclusive = a * b, c + d - 2 * c * d
+        return (either + exclusive - either * exclusive - 0.5)[:, None]
+
+
+def names(blocks):
+    return {block.name for block in blocks}
+
+
+def test_settings_near_a_border_make_no_class_of_their_own():
+    x = np.random.default_rng(0).uniform(-1, 1, size=(2000, 5)).astype(np.float32)
+    subject = Subject.of(WithSites(Soft()), x, ["hidden"])
+    found = find_blocks(subject, features_of(x))
+    assert names(found.finest) == {"input[0] input[1]", "input[2] input[3]"}
+    assert {block.n_classes for block in found.finest} == {2}
+    away = rows_away_from_borders(subject, found.relevant)
+    assert 400 < len(away) < len(x)
+    assert np.abs(x[away, :4]).min() > 0.01
+
+
+class WithSites(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.hidden, self.function = nn.Identity(), function
+
+    def forward(self, x):
+        return self.function(self.hidden(x))

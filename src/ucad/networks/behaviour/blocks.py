@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ucad.networks.behaviour.borders import rows_away_from_borders
 from ucad.networks.behaviour.equivalence import (
     N_CONTEXTS,
     N_SETTINGS,
@@ -156,15 +157,17 @@ def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) ->
     if no other bound set overlaps it except by inclusion; of parity, all sets are bound and none is
     strong. With at most six relevant features all sets are tried. With more, sets are grown from
     every feature by the one that leaves the fewest classes, and what was tried in vain is listed.
+    Settings and contexts are inputs in which no continuous feature lies at a border of its values.
 
     Source: the decomposition of Ashenhurst and Curtis.
     """
     relevant = relevant_features(subject, features, seed)
-    search = _Search(subject, relevant, seed)
+    pool = rows_away_from_borders(subject, relevant, seed)
+    search = _Search(subject, relevant, pool, seed)
     some = [i for i in range(len(relevant)) if search.classes(frozenset([i])).n_classes > 1]
     if len(some) < len(relevant):
         relevant = tuple(relevant[i] for i in some)
-        search = _Search(subject, relevant, seed)
+        search = _Search(subject, relevant, pool, seed)
     exhaustive = len(relevant) <= MAX_EXHAUSTIVE
     tried = search.all_sets() if exhaustive else search.grown()
     bound = [S for S in dict.fromkeys(tried) if search.is_bound(S)]
@@ -180,6 +183,11 @@ def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) ->
     )
 
 
+def _some(pool: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of inputs, drawn without repetition where there are enough."""
+    return rng.permutation(pool)[:n_rows] if n_rows <= len(pool) else rng.choice(pool, size=n_rows)
+
+
 def _overlap(one: Members, other: Members) -> bool:
     return bool(one & other) and not (one <= other or other <= one)
 
@@ -187,11 +195,12 @@ def _overlap(one: Members, other: Members) -> bool:
 class _Search:
     """Numbers of classes of blocks, each found once."""
 
-    def __init__(self, subject: Subject, features: Sequence[Feature], seed: int) -> None:
+    def __init__(
+        self, subject: Subject, features: Sequence[Feature], pool: np.ndarray, seed: int
+    ) -> None:
         self.subject, self.features = subject, tuple(features)
         rng = np.random.default_rng(seed + 1)
-        self.settings = subject.draw(N_SETTINGS, rng)
-        self.contexts = subject.draw(N_CONTEXTS, rng)
+        self.settings, self.contexts = (_some(pool, n, rng) for n in (N_SETTINGS, N_CONTEXTS))
         self.known: dict[Members, Classes] = {}
         self.failures: list[str] = []
 

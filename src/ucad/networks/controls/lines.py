@@ -19,7 +19,10 @@ from ucad.networks.interchange import SwapPairs
 from ucad.networks.sites import Site, columns_of
 from ucad.networks.subspaces import SubspaceSettings, learn_subspace
 
-__all__ = ["Block", "Found", "blocks_of", "control_lines"]
+__all__ = ["SAME_DECODER", "Block", "Found", "blocks_of", "control_lines"]
+
+SAME_DECODER = ", same decoder"
+"""How the names of placebos end whose decoder is a network, which can compute."""
 
 MAX_BLOCKS = 10
 """Blocks of a control's factors that are tried on the pairs to choose from: more than five factors
@@ -163,7 +166,7 @@ def _read_otherwise(found: Found) -> Iterator[ControlScore]:
             draws.append(prepared.right(number, own, pairs))
         explained = max(prepared.decoders.r_squared[number] for number in numbers)
         yield found.line(
-            f"{kind}, same decoder", Role.PLACEBO, draws, anew, f"decoder's R² {explained:.2f}"
+            f"{kind}{SAME_DECODER}", Role.PLACEBO, draws, anew, f"decoder's R² {explained:.2f}"
         )
 
 
@@ -187,7 +190,7 @@ def _two_valued(found: Found, prepared: PreparedGap) -> Iterator[ControlScore]:
     (learned,) = prepared.of_kind(LEARNED)
     own = prepared.right(learned, block, pairs)
     yield found.line("learned, two values and a table", Role.REFERENCE, [own], None)
-    for kind in (RANDOM, UNTRAINED, RAW_INPUT):
+    for kind in (RANDOM, PCA, ICA, UNTRAINED, RAW_INPUT):
         draws = [
             prepared.right(
                 number, first if kind == RANDOM else _best_block(found, prepared, number), pairs

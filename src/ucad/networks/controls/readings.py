@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,6 +39,10 @@ MAX_LEVELS = 64
 """Different whole numbers up to which an input counts as a name, as of a token, and becomes
 indicators."""
 
+MIN_EXPLAINED = 0.9
+"""Share of a factor's variance that a cut in two must explain for it to have two values: 0.75 for
+an even spread, 0.64 for a normal one, and above 0.9 with a tenth of the samples in between."""
+
 METHOD = BottleneckConfig(epochs=20, batch_size=256)
 """The method that reads from other places, in the number of steps that a few thousand samples
 need."""
@@ -55,6 +59,11 @@ class Reading:
 
     kind: str
     z: Float[np.ndarray, "rows factors"]
+
+    def has_two_values(self, fitted: np.ndarray, own: Sequence[int]) -> bool:
+        """Whether two values explain nearly all of the variance of each of some factors."""
+        columns = self.z[fitted][:, list(own)].T
+        return all(_explained_by_a_cut(column) >= MIN_EXPLAINED for column in columns)
 
     def two_valued(self, fitted: np.ndarray) -> Reading:
         """The same factors, each cut in two between the means of its parts."""
@@ -150,6 +159,15 @@ def _principal(x: np.ndarray, fitted: np.ndarray, k: int) -> np.ndarray:
     centred = x - x[fitted].mean(axis=0)
     axes = np.linalg.svd(centred[fitted], full_matrices=False)[2][:k]
     return np.concatenate([centred @ axes.T, np.zeros((len(x), k - len(axes)))], axis=1)
+
+
+def _explained_by_a_cut(values: np.ndarray) -> float:
+    above = values > _cut(values)
+    total = float(values.var())
+    if total == 0 or above.all() or not above.any():
+        return 0.0
+    within = sum(float(values[part].var()) * part.mean() for part in (above, ~above))
+    return 1 - within / total
 
 
 def _cut(values: np.ndarray, n_rounds: int = 20) -> float:
