@@ -101,8 +101,10 @@ def cells_page():
     import pandas as pd
 
     told = labels(screen())
+    replicate = [f"rep{i % 3 + 1}" for i in range(len(told))]
     obs = pd.DataFrame(
-        {"target": np.where(told == "", "control", told)}, index=[f"c{i}" for i in range(len(told))]
+        {"target": np.where(told == "", "control", told), "replicate": replicate},
+        index=[f"c{i}" for i in range(len(told))],
     )
     var = pd.DataFrame(index=list(screen().variable_names))
     anndata.AnnData(counted(), obs, var).write_h5ad("papalexi2021.h5ad")
