@@ -11,6 +11,7 @@ from ucad.claims.parts import Parts, parts_of
 from ucad.data import InterventionalData, Scaling
 from ucad.data.checks import check_fittable
 from ucad.data.duplicates import Columns, merge_duplicates
+from ucad.data.far_values import say_far_values
 from ucad.data.readings import reading_noise
 from ucad.data.transforms import Reads
 from ucad.errors import InvalidInputError
@@ -55,6 +56,7 @@ def prepare(estimator: Any, given: InterventionalData) -> Prepared:
     seed = seed_of(estimator.random_state)
     reads = _reads(estimator, merged, seed)
     data = reads.of(merged)
+    say_far_values(data)
     # With measurement noise there is one class of mechanisms, and nothing to choose by.
     noise = reading_noise(data, estimator.measurement, estimator.measurement_noise)
     chooses = noise is None or isinstance(estimator.n_factors, str)
