@@ -55,6 +55,8 @@ def test_near_duplicates_are_named_and_others_are_not():
     x[:, 1] = 5 - 2 * x[:, 0] + 1e-3 * rng.normal(size=300)
     x[:, 2] = x[:, 0] + 0.2 * x[:, 3]
     assert near_duplicates(x, "abcd") == [("a", "b")]
+    assert near_duplicates(1e300 * x, "abcd") == [("a", "b")]
+    assert near_duplicates(1e-300 * x, "abcd") == [("a", "b")]
 
 
 def test_data_are_brought_into_the_shape_of_a_model():

@@ -35,6 +35,9 @@ differ by 4 % of a standard deviation, less than a model could tell apart by noi
 MAX_COMPARED, MAX_ROWS = 2_000, 500
 """Variables and samples for which all pairs are compared: about half a second."""
 
+TINY = 1e-300
+"""What a column of zeros is divided by."""
+
 _SHOWN = 5
 """Names listed in a message: enough to recognise what they have in common."""
 _logger = logging.getLogger(__name__)
@@ -176,7 +179,9 @@ def near_duplicates(x: VariableSamples, names: Sequence[str]) -> list[tuple[str,
     if len(x) < 3 or x.shape[1] > MAX_COMPARED:
         return []
     some = x[np.linspace(0, len(x) - 1, min(len(x), MAX_ROWS)).astype(int)].astype(np.float64)
-    unit = some - some.mean(axis=0)
+    largest = np.abs(some).max(axis=0)
+    unit = some / np.where(largest > 0, largest, 1.0)  # squares of the numbers may not fit
+    unit = unit - unit.mean(axis=0)
     length = np.sqrt((unit**2).sum(axis=0))
     unit = unit / np.where(length > 0, length, 1.0)
     close = np.argwhere(np.triu(np.abs(unit.T @ unit) >= NEAR, k=1))
@@ -188,7 +193,8 @@ def near_duplicates(x: VariableSamples, names: Sequence[str]) -> list[tuple[str,
 
 
 def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    a, b = one - one.mean(dtype=np.float64), other - other.mean(dtype=np.float64)
+    a, b = (part / max(float(np.abs(part).max()), TINY) for part in (one, other))
+    a, b = a - a.mean(dtype=np.float64), b - b.mean(dtype=np.float64)
     size = float(np.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / size if size > 0 else 0.0
 

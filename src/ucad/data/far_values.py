@@ -78,7 +78,8 @@ def told(found: Sequence[FarValues]) -> str:
         return ""
     return (
         f"A few values lie more than {FAR:g} times the usual spread from the median and are most "
-        f"of the variance of {len(found)} variable(s): {some([one.variable for one in found])}, such "
-        f"as {found[0].example:.4g} in '{found[0].variable}'. A fit hears little else. If they are "
-        "errors, leave them out; if not, let factors read ranks (reads='rank', --transform rank)."
+        f"of the variance of {len(found)} variable(s): {some([one.variable for one in found])}, "
+        f"such as {found[0].example:.4g} in '{found[0].variable}'. A fit hears little else. If "
+        "they are errors, leave them out; if not, let factors read ranks (reads='rank', "
+        "--transform rank)."
     )
