@@ -152,6 +152,10 @@ def _directions(found: Found, refuted: Sequence[str]) -> Permission:
     if found["left"].answer is Answer.UNKNOWN and rests_on_fit:
         answers.append(Answer.PARTLY)
         conditions.append("Some rest on a model that could not be tested with so few samples.")
+    unsupported = found["edges"].details["unsupported"]
+    if unsupported:
+        answers.append(Answer.PARTLY)
+        conditions.append(f"Only without the edges {listed(unsupported)}.")
     return Permission("directions", worst(answers), tuple(conditions))
 
 
@@ -174,7 +178,8 @@ def _values(found: Found, factors: Permission) -> Permission:
     claim = found["scale"]
     if factors.answer is Answer.NO:
         return Permission("values", Answer.NO, ("The factors themselves may not be claimed.",))
-    return Permission("values", worst([claim.answer, factors.answer]), (claim.text,))
+    doubts = factors.conditions if factors.answer is not Answer.YES else ()
+    return Permission("values", worst([claim.answer, factors.answer]), (claim.text, *doubts))
 
 
 def _predictions(found: Found, refuted: Sequence[str]) -> Permission:
