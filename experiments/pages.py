@@ -159,7 +159,8 @@ def results_page() -> str:
     )
     read = rows_in("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
-    claimed_2 = rows_in("3000/claims.jsonl") or rows_in("claims-2.jsonl")
+    claimed_2 = rows_in("claims-2.jsonl")
+    claimed_3 = rows_in("3000/claims.jsonl") or rows_in("claims-3.jsonl")
     told = [rows_in("3000/recovery.jsonl"), turned[1], mended[1], new]
     not_told = [rows_in("3000/recovery-auto.jsonl"), turned[2], auto]
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
@@ -169,7 +170,7 @@ def results_page() -> str:
         screens_seeds=seeds_of(screen),
         factors_seeds=seeds_of(counted),
         real_seeds=seeds_of(measured),
-        claims_seeds=seeds_of(claimed_2),
+        claims_seeds=seeds_of(claimed_3),
         old_commit=OLD_COMMIT,
         screens_commit=commits(screen),
         ablation_commit=commits(moves),
@@ -184,7 +185,8 @@ def results_page() -> str:
         screens=screens.table(screen),
         ablation=ablation.table(moves),
         claims=claims.table(claimed) if claimed else "Not run.",
-        claims_2=claims.table(claimed_2) if claimed_2 else "Not run yet.",
+        claims_2=claims.table(claimed_2) if claimed_2 else "Not run.",
+        claims_3=claims.table(claimed_3) if claimed_3 else "Not run yet.",
         factors=factors.table(counted) if counted else "Not run yet.",
         factors_commit=commits(counted),
     )
