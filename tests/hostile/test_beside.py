@@ -194,9 +194,9 @@ def test_odd_names_reach_the_page_and_every_command_as_they_are(tmp_path, monkey
     pool = list(dict.fromkeys([*marks, *NAMES]))
     names = tuple(np.random.default_rng(seed).permutation(pool)[:5].tolist())
     named_run(names, tmp_path / "run")
-    for words in (["certify"], ["report"], ["predict", f"{names[0]}=1"], ["predict", "Z1=1"]):
+    for words in (["certify"], ["report"], ["predict", "--", f"{names[0]}=1"], ["predict", "Z1=1"]):
         assert run_soundly(words[0], "run", *words[1:]).code in (0, 1), (words, names)
-    said = run_soundly("predict", "run", f"{names[0]}=1", "--json")
+    said = run_soundly("predict", "run", "--json", "--", f"{names[0]}=1")
     assert json.loads(said.out)["clamped"] == {names[0]: 1.0}
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count("<script") == page.count("</script>")

@@ -16,6 +16,7 @@ MAX_LINES, STEP = 620, 100
 apart the stops of one case lie."""
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # stopped before it is closed
 @pytest.mark.parametrize("with_exchange", [True, False])
 @pytest.mark.parametrize("how", ["kill", "interrupt"])
 @pytest.mark.parametrize("part", cases(1, 100))

@@ -173,7 +173,9 @@ def _pick(known: Mapping[str, Any], key: str, what: str) -> Any:
 
 def _permission(entry: Mapping[str, Any]) -> Permission:
     conditions = tuple(str(text) for text in entry["conditions"])
-    return Permission(str(entry["what"]), Answer(entry["answer"]), conditions)
+    if entry["what"] not in CLAIMABLE:
+        raise ValueError(entry["what"])
+    return Permission(entry["what"], Answer(entry["answer"]), conditions)
 
 
 def _claim(entry: Mapping[str, Any]) -> Claim:

@@ -142,13 +142,17 @@ def _correlations(
     e: Residuals, free: Bool[np.ndarray, "rows some"]
 ) -> tuple[np.ndarray, np.ndarray]:
     """T and r of all pairs; 0 where too few samples have both free, or one has hardly any noise."""
-    squared, both = e**2, free.astype(e.dtype)
+    both = free.astype(e.dtype)
+    largest = np.abs(e).max(axis=0, initial=0.0)
+    e = e / np.where(largest > 0, largest, 1.0)  # squares of far values may not fit
+    squared = e**2
     product = e.T @ e
     T = product / np.sqrt(np.maximum(squared.T @ squared, 1e-30))
     power = squared.T @ both  # of e_i where j is free
     r = product / np.sqrt(np.maximum(power * power.T, 1e-30))
     count = both.T @ both
-    is_noise = squared.sum(axis=0) > MIN_NOISE * np.maximum(both.sum(axis=0), 1.0)
+    spread = largest * np.sqrt(squared.sum(axis=0) / np.maximum(both.sum(axis=0), 1.0))
+    is_noise = spread > np.sqrt(MIN_NOISE)
     able = (count >= MIN_ROWS) & is_noise & is_noise[:, None] & ~np.eye(len(r), dtype=bool)
     return np.where(able, T, 0.0), np.where(able, r, 0.0)
 

@@ -102,8 +102,11 @@ class Candidates:
             yield from self._of_pairs(np.where(read, 0.0, self.data.x), self.data.n_variables)
         if self.regressions.is_searched and self.problem.is_linear and not self.causes.is_noisy:
             for j, chosen in turned_relations(self.problem, done):
-                parents = np.array(chosen)
-                yield from self.regressions.factors_of_variable(j, parents, parents, widen=False)
+                parents = np.array(chosen, dtype=np.int64)
+                if len(parents):
+                    yield from self.regressions.factors_of_variable(
+                        j, parents, parents, widen=False
+                    )
 
     def _of_pairs(self, targets: VariableSamples, n_proposals: int) -> Iterator[Function]:
         """E[x_j | x_i, x_k] where a product predicts x_j, or what is left of it."""
