@@ -14,6 +14,8 @@ from ucad.solvers.registry import SolveSettings
 @pytest.fixture
 def cluster(monkeypatch):
     pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    if " " in sys.executable:
+        pytest.skip("a cluster that Ray starts by itself takes no Python whose path has a space")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     for name, value in {
         "RAY_AUTH_MODE": "disabled",
