@@ -28,7 +28,7 @@ class ReadingOptions:
     """How a data file is read; None is for what was not given.
 
     Attributes:
-        target: The column that names what was clamped (several joined by `;`, `+` or `|`).
+        target: The column that names what was clamped (several joined by ; or +).
         control: The label of observational samples in that column.
         indicators: Columns of zeros and ones with the variable each clamps: --indicators.pma pkc
         ignore: Columns that are no variables.

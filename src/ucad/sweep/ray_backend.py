@@ -45,6 +45,7 @@ class RayCluster:
         if self._address is None:
             path = os.pathsep.join(entry for entry in sys.path if entry)
             ray.init(
+                address="local",  # and not a cluster that happens to run on this machine
                 num_cpus=self._n_workers,
                 include_dashboard=False,
                 log_to_driver=False,
