@@ -1,13 +1,17 @@
 """The path over the number of factors, from data to a recommendation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ucad
-from ucad.consensus.path import default_last
+from ucad.consensus.path import _bend, default_last
 from ucad.errors import InvalidInputError
 from ucad.simulate import world_problem
 from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.search.model import fit_variables
+from ucad.solvers.search.search import Search
 
 LINEAR = {"factor_mechanism": "linear", "variable_mechanism": "linear"}
 
@@ -77,3 +81,35 @@ def test_numbers_that_make_no_sense_are_refused(problem, numbers):
 
 def test_few_variables_have_few_factors():
     assert [default_last(n) for n in (2, 3, 16, 500)] == [1, 1, 8, 12]
+
+
+class Stuck(Search):
+    """A search that, without moves, always overlooks one variable."""
+
+    def run(self):
+        super().run()
+        if not self.fills and self.problem.n_factors >= 3:
+            R = self.model.R.copy()
+            R[np.flatnonzero(R.any(axis=1))[0]] = False
+            effort = self.problem.efforts()[0]
+            self.model = fit_variables(self.problem, list(self.model.factors), R, effort)
+        return self
+
+
+def test_further_factors_do_not_make_up_for_a_search_that_is_stuck(monkeypatch):
+    problem = ucad.paper_problem("e", "16-3", seed=1, n_samples=4000)
+    monkeypatch.setattr("ucad.consensus.path.Search", Stuck)
+    model = ucad.UCAD(factor_mechanism="mlp", variable_mechanism="linear")
+    path = model.factor_path(problem.train, last=4)
+    assert not path.steps[4].is_adequate
+    assert path.steps[3].is_adequate
+    assert path.recommendation.n_factors == 3
+
+
+def test_the_bend_is_the_smallest_number_beyond_which_little_is_gained(path):
+    gained = [0.0, 1.0, 1.9, 1.96, 2.0]
+    zero = path.steps[0]
+    steps = [replace(zero, n_factors=m, log_likelihood=np.full(5, v)) for m, v in enumerate(gained)]
+    assert _bend(steps) == 2
+    assert _bend(steps[:2]) == 1
+    assert _bend(steps[:1]) == 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ucad.graph import FactorGraph
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.simulate import paper_problem
 from ucad.solvers import FitStatus
@@ -28,12 +29,14 @@ def found(linear):
 class Faked:
     """Searches that give the true model with more or less noise, so that classes can be ranked."""
 
-    def __init__(self, problem, result, noise, unfinished=()):
+    def __init__(self, problem, result, noise, unfinished=(), others=None):
         self.problem, self.result, self.noise = problem, result, noise
+        self.others = others or {}
         self.unfinished, self.searched, self.expressed = unfinished, [], []
 
     def fit(self, one):
-        scm = replace(self.result.scm, noise_scale=self.result.scm.noise_scale * self.noise[one])
+        scm = self.others.get(one, self.result).scm
+        scm = replace(scm, noise_scale=scm.noise_scale * self.noise[one])
         done = one not in self.unfinished
         status = FitStatus(converged=done, feasible=True, reason="Faked.")
         return replace(self.result, scm=scm, status=status, history=({"stage": "faked"},))
@@ -105,6 +108,17 @@ def test_where_curves_still_predict_what_is_left_all_classes_are_searched(linear
     faked.chosen(straight=True, still=True)
     assert set(faked.searched) == set(CLASSES)
     assert len(faked.searched) == len(CLASSES)
+
+
+def test_a_half_linear_fit_without_anchors_has_the_other_half_linear_class_searched(linear, found):
+    """The one that needs fewer edges is kept, both being as likely."""
+    graph = found.scm.graph
+    shared = graph.Q.any(axis=1)[:, None] & graph.Q.any(axis=0) & ~graph.R  # nobody's own parents
+    mixed = replace(found, scm=replace(found.scm, graph=FactorGraph(shared, graph.R)))
+    faked = Faked(linear, found, noises(CLASSES[1:]), others={CLASSES[2]: mixed})
+    result = faked.chosen()
+    assert faked.searched == [CLASSES[0], CLASSES[2], CLASSES[1]]
+    assert "F_Z linear and F_X mlp" in result.status.notes[-1]
 
 
 def test_a_search_that_was_cut_short_is_the_last(linear, found):

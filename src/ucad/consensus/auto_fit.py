@@ -249,9 +249,9 @@ def _of_path(climb: PathSearch, path: FactorPath) -> FitResult:
         started = climb.budget.seconds
         return as_result(climb.search(m, one, fills=True), aid, started)
 
-    at = climb.classes.index(climb.families)
+    others = (one for one in climb.classes if one != climb.families and one != climb.classes[0])
     return simplest_fit(
-        climb.classes[at:],
+        [climb.families, *others],
         search,
         lambda one, fit: expressed(climb.problem(m, one), fit, aid),
         part,

@@ -32,7 +32,15 @@ N_BEYOND = 2
 """Numbers tried beyond an adequate one, without a gain in likelihood, before the path ends."""
 
 MAX_CLASSES = 2
-"""Classes of mechanisms in which a path is climbed: another one where no number was adequate."""
+"""Classes of mechanisms in which a path is climbed: another one where no number was adequate, or
+only one beyond the bend of the likelihood."""
+
+SMALL = 0.1
+"""Share of what all factors gain in held-out likelihood that those beyond the bend gain together:
+less than one of ten equal factors. A bend that is too early only costs time."""
+
+N_WITH_MOVES = 3
+"""Numbers from the bend on that are searched with moves."""
 
 N_EMPTY = 2
 """Empty factors at which the search has nothing more to offer."""
@@ -88,8 +96,10 @@ class FactorPath:
 class PathSearch:
     """Climbs from few factors to many.
 
-    Who may cause whom, the candidate factors and their moments are found once. Moves are left to
-    the fit that follows: the choice of factors and the joint fit tell how many there are.
+    Who may cause whom, the candidate factors and their moments are found once. The choice of
+    factors and the joint fit mostly tell how many there are, so the climb does without moves. But
+    a search that is stuck makes up for it by further factors. So where an adequate number lies
+    beyond the bend of the likelihood, the numbers from the bend on are searched with moves.
 
     Attributes:
         held_out: the samples.
@@ -106,6 +116,7 @@ class PathSearch:
     progress: Progress | None = None
     steps: list[FactorStep] = field(default_factory=list)
     runs: dict[int, Search] = field(default_factory=dict)
+    whole: dict[tuple[int, Class], Search] = field(default_factory=dict)
     prepared: dict[Class, Preparation] = field(default_factory=dict)
     direct: WithoutFactors | None = None
     cut_short: str = ""
@@ -169,14 +180,24 @@ class PathSearch:
         return self.prepared[families]
 
     def search(self, n_factors: int, families: Class, *, fills: bool) -> Search:
-        """A search for m factors that starts from the factors of the nearest smaller m."""
+        """A search for m factors that starts from the factors of the nearest smaller m.
+
+        One with moves (`fills`) is made once, and from nothing where there are moves: it shall find
+        what a fit that is told m finds, not what the climb was stuck at.
+        """
+        if fills and (n_factors, families) in self.whole:
+            return self.whole[n_factors, families]
         smaller = [m for m in self.runs if m <= n_factors]
         start: tuple[Function, ...] = ()
-        if smaller and families == self.families:
+        anew = fills and not self.prepare(families).problem.is_linear
+        if smaller and families == self.families and not anew:
             start = causal_order(self.runs[max(smaller)].model)
         problem, prepared = self.problem(n_factors, families), self.prepare(families)
         told = self.progress if fills else None
-        return Search(problem, told, prepared=prepared, start=start, fills=fills).run()
+        run = Search(problem, told, prepared=prepared, start=start, fills=fills).run()
+        if fills:
+            self.whole[n_factors, families] = run
+        return run
 
     def _climb(self) -> None:
         first, last = self.numbers
@@ -193,11 +214,36 @@ class PathSearch:
                 self.steps, self.runs = list(shared), {}
                 climbs.append((self.families, self.steps, self.runs))
                 self._climb_in_class(max(1, first), last)
-                if any(step.is_adequate for step in self.steps):
+                self._search_from_bend()
+                adequate = _smallest_adequate(self.steps)
+                if adequate is not None and adequate <= _bend(self.steps):
                     break
+                last = last if adequate is None else adequate - 1
         finally:  # an interruption leaves the better one, too
             best = min(climbs, key=lambda climb: _height(climb[1]))
             self.families, self.steps, self.runs = best
+
+    def _search_from_bend(self) -> None:
+        """Looks with moves for an adequate number that is smaller than what the climb led to."""
+        if self.prepare(self.families).problem.is_linear:
+            return  # linear searches have no moves
+        known, bend = _smallest_adequate(self.steps), _bend(self.steps)
+        beyond = [(at, m) for at, step in enumerate(self.steps) if (m := step.n_factors) >= bend]
+        for at, m in beyond[:N_WITH_MOVES]:
+            if m == 0 or m == known:
+                return
+            run = self.search(m, self.families, fills=True)
+            step = measured(as_scm(run.problem, run.model), self.held_out)
+            self._check(run)
+            if step.is_adequate or step.nll < self.steps[at].nll:
+                self.steps[at], self.runs[m] = step, run
+            if step.is_adequate:
+                return
+
+    def _check(self, run: Search) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
+        self.budget.check()
 
     def _climb_in_class(self, first: int, last: int) -> None:
         for m in range(first, last + 1):
@@ -208,9 +254,7 @@ class PathSearch:
             doubtful = dict.fromkeys(step.leftover[0] for step in self.steps[::-1] if step.leftover)
             seconds = self.budget.seconds - started
             self._keep(measured(scm, self.held_out, first=doubtful, seconds=seconds))
-            if run.interrupted:
-                raise KeyboardInterrupt
-            self.budget.check()
+            self._check(run)
             if self._is_done():
                 return
 
@@ -250,10 +294,22 @@ class PathSearch:
         return len(beyond) >= N_BEYOND and all(mean <= error for mean, error in gains)
 
 
-def _height(steps: Sequence[FactorStep]) -> tuple[bool, float]:
-    """How far a climb led: to an adequate number, or else to the least NLL."""
-    is_adequate = any(step.is_adequate for step in steps)
-    return not is_adequate, min((step.nll for step in steps), default=math.inf)
+def _height(steps: Sequence[FactorStep]) -> tuple[float, float]:
+    """How far a climb led: to a small adequate number, or else to the least NLL."""
+    adequate = _smallest_adequate(steps)
+    nll = min((step.nll for step in steps), default=math.inf)
+    return math.inf if adequate is None else float(adequate), nll
+
+
+def _smallest_adequate(steps: Sequence[FactorStep]) -> int | None:
+    return next((step.n_factors for step in steps if step.is_adequate and not step.n_empty), None)
+
+
+def _bend(steps: Sequence[FactorStep]) -> int:
+    """The smallest number beyond which factors gain little in held-out likelihood."""
+    best = max(steps, key=lambda step: float(step.log_likelihood.mean()))
+    whole, _ = gain(best, steps[0])
+    return next(step.n_factors for step in steps if gain(best, step)[0] <= SMALL * whole)
 
 
 def causal_order(model: Model) -> tuple[Function, ...]:

@@ -51,7 +51,8 @@ def simplest_fit(
     others, the richest first, at a fraction of a search: a class that does better that way is
     searched, too. If the richest does no better on this graph, none of those it contains does; but
     the graph may be wrong, so where curves still predict what the best fit leaves, the classes that
-    were not searched are searched after all.
+    were not searched are searched after all. A half-linear fit with a factor that has no anchor may
+    be a mixture that its class needs: then the other half-linear class is searched as well.
 
     Args:
         classes: simple ones first.
@@ -62,7 +63,8 @@ def simplest_fit(
         has_bends: whether residuals of a fit are predictable by curves.
     """
     first = search(classes[0])
-    if len(classes) == 1 or _is_cut_short(first) or not has_bends(first):
+    is_done = not has_bends(first) and not _may_be_mixed(classes[0], first)
+    if len(classes) == 1 or _is_cut_short(first) or is_done:
         return first
     found = {classes[0]: first}
     following: Class | None = _following(classes, straight=is_straight(first))
@@ -70,15 +72,18 @@ def simplest_fit(
         found[following] = search(following)
         if _is_cut_short(found[following]):
             break
-        best = max(found.values(), key=lambda one: float(_likelihood(one, validation).mean()))
-        fits, following = dict(found), None
+        its_class = max(found, key=lambda one: float(_likelihood(found[one], validation).mean()))
+        best, fits, following = found[its_class], dict(found), None
         for one in (one for one in reversed(classes) if one not in found):
             fits[one] = express(one, best)
             following = _better_class(fits, found, validation)
             if following is None:
                 break
-        if following is None and has_bends(best):
-            following = next((one for one in classes if one not in found), None)
+        left = [one for one in classes if one not in found]
+        if following is None and left and has_bends(best):
+            following = left[0]
+        elif following is None and _may_be_mixed(its_class, best):
+            following = next((one for one in left if _is_half_linear(one)), None)
     return _chosen(found, validation)
 
 
@@ -169,6 +174,18 @@ def _following(classes: Sequence[Class], *, straight: bool) -> Class:
     return min(classes[1:], key=rank)
 
 
+def _is_half_linear(one: Class) -> bool:
+    return one[0].is_affine != one[1].is_affine
+
+
+def _may_be_mixed(one: Class, fit: FitResult) -> bool:
+    """Whether a half-linear fit has a factor without an in-anchor or without an out-anchor."""
+    graph = fit.scm.graph
+    used = graph.Q.any(axis=0) & graph.R.any(axis=0)
+    anchored = graph.in_anchors.any(axis=0) & graph.out_anchors.any(axis=0)
+    return _is_half_linear(one) and bool((used & ~anchored).any())
+
+
 def _likelihood(result: FitResult, validation: InterventionalData) -> Float[np.ndarray, " samples"]:
     values = result.scm.log_likelihood(validation.x, validation.is_left_out)
     return np.asarray(values.cpu().numpy())
@@ -179,10 +196,11 @@ def _kind(one: Class) -> tuple[bool, bool]:
 
 
 def _simplest(fits: Mapping[Class, FitResult], validation: InterventionalData) -> Iterator[Class]:
+    """The simplest classes that are kept; of two, the one that needs fewer edges first."""
     likelihood = {_kind(one): _likelihood(fit, validation) for one, fit in fits.items()}
+    edges = {_kind(one): fit.scm.graph.Q.sum() + fit.scm.graph.R.sum() for one, fit in fits.items()}
     simple = simplest_classes(kept_classes(likelihood))
-    best_first = sorted(simple, key=lambda kind: -float(likelihood[kind].mean()))
-    for kind in best_first:
+    for kind in sorted(simple, key=lambda kind: (edges[kind], -float(likelihood[kind].mean()))):
         yield from (one for one in fits if _kind(one) == kind)
 
 
