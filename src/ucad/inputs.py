@@ -20,6 +20,7 @@ from ucad.data.given import (
     given_interventions,
     take_column,
 )
+from ucad.data.labels import read_labels
 from ucad.errors import InvalidInputError
 
 __all__ = ["as_data", "clamped", "samples_and_context", "validated"]
@@ -42,7 +43,12 @@ def as_data(estimator: Any, X: Any, interventions: Any) -> InterventionalData:
     given = None if interventions is None else given_interventions(interventions, x.shape)
     if given is None or isinstance(given, np.ndarray):
         return InterventionalData.from_arrays(x, given, variable_names=names, layer_of=layers)
-    return InterventionalData.from_targets(x, given, variable_names=names, layer_of=layers)
+    known = [f"X{number}" for number in range(1, x.shape[1] + 1)] if names is None else names
+    found = read_labels(given, known)
+    data = InterventionalData.from_targets(
+        x, found.labels, variable_names=names, control=found.control, layer_of=layers
+    )
+    return replace(data, notes=(*data.notes, *found.notes))
 
 
 def validated(estimator: Any, X: Any, **options: Any) -> NDArray[np.float64]:

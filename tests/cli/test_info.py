@@ -32,7 +32,7 @@ def test_info_shows_regimes_and_writes_nothing(table, capsys):
 def test_info_as_json_can_be_read(table, capsys):
     code, out, _ = run(capsys, "info", table, "--target", "gene", "--json")
     assert code == 0
-    assert {one["name"] for one in json.loads(out)["regimes"]} == {"NT", "a", "TP53"}
+    assert {one["name"] for one in json.loads(out)["regimes"]} == {"observational", "a", "TP53"}
 
 
 def test_info_of_a_wrong_table_lists_its_problems(table, capsys):

@@ -36,8 +36,15 @@ def test_regimes_controls_and_unmeasured_targets_are_told(screen):
     assert json.loads(json.dumps(summary.to_json()))["n_variables"] == 3
 
 
-def test_a_forgotten_control_label_is_pointed_at(screen):
+def test_a_forgotten_control_label_is_taken_and_told(screen):
     summary = ucad.read(screen, target="gene", drop_constant=True).summary()
+    assert summary.regimes[0].is_control
+    assert "'control' is taken for controls, as no label of controls was given." in str(summary)
+
+
+def test_a_control_label_that_was_not_taken_is_pointed_at():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    summary = InterventionalData.from_targets(x, ["control", "X1", "X2"] * 20).summary()
     assert any("There are no controls" in warning for warning in summary.warnings)
     assert any("control may be the label" in warning for warning in summary.warnings)
 

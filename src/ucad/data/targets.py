@@ -31,9 +31,10 @@ _SHOWN = 8
 """Labels listed in a message: they are short, and often only one of them is misspelt."""
 
 CONTROL_WORDS = {
-    "control", "controls", "ctrl", "nt", "ntc", "nontargeting", "negctrl", "negativecontrol",
-    "untreated", "unperturbed", "wildtype", "wt", "mock", "vehicle", "dmso", "none",
-    "observational", "safetargeting",
+    "control", "controls", "ctrl", "nt", "ntc", "nontargeting", "nontargetingcontrol",
+    "nontarget", "negctrl", "negativecontrol", "untreated", "unperturbed", "wildtype", "wt", "mock",
+    "vehicle", "dmso", "none", "observational", "safetargeting", "safeharbor", "aavs1", "scramble",
+    "scrambled", "scr",
 }  # fmt: skip
 """How screens name samples in which nothing was done, without capitals, spaces, `-` and `_`."""
 
@@ -108,11 +109,7 @@ def control_notes(labels: Sequence[str], control: str) -> tuple[str, ...]:
     kinds += [f"{counts['']:,} without a label"] if counts[""] else []
     if len(counts) == 1 and counts[""]:
         return ()
-    told = f"The controls are {' and '.join(kinds)}." if kinds else "No sample is a control."
-    likely = [f"'{label}'" for label in counts if normal_form(label) in CONTROL_WORDS]
-    if not control and likely:
-        told += f" {' and '.join(likely)} looks like a label of controls: name it (--control)."
-    return (told,)
+    return (f"The controls are {' and '.join(kinds)}." if kinds else "No sample is a control.",)
 
 
 def check_targets(n_samples: Mapping[str, int], names: Sequence[str]) -> None:

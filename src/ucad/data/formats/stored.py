@@ -12,7 +12,6 @@ from jaxtyping import Float, Int
 
 from ucad.data.blocks import ColumnSums, Source, gather, scan
 from ucad.data.checks import some
-from ucad.data.combined import taken_apart
 from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.counted import check_counts, log_normalised, unit_depth, with_depth
@@ -23,6 +22,7 @@ from ucad.data.formats.options import (
     columns_without,
     parsed_as,
 )
+from ucad.data.labels import read_labels
 from ucad.data.missing import POLICIES, without_missing
 from ucad.data.rest import Rest, RestPart, rows_within
 from ucad.data.targets import control_notes
@@ -56,7 +56,8 @@ def dataset_of(stored: StoredSamples, options: ReadOptions) -> InterventionalDat
     """Reads the variables that are kept of as many samples as fit, never more of them at once."""
     with parsed_as(stored.path, "a matrix of numbers"):
         sums = scan(stored.source)
-    labels, combined = taken_apart(stored.labels, set(stored.names), options.control)
+    labels, control, combined = read_labels(stored.labels, set(stored.names), options.control)
+    options = replace(options, control=control)
     known = with_depth(stored.known, sums.depth, options)
     stored = replace(stored, labels=labels, known=known, notes=(*stored.notes, *combined))
     keep, notes = _kept(sums, stored.names, options)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ucad._types import VariableSamples
-from ucad.data.combined import taken_apart
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.cells import (
     INDEX_NAMES,
@@ -40,6 +39,7 @@ from ucad.data.formats.options import (
     with_side_information,
 )
 from ucad.data.formats.plain_text import opened_plain
+from ucad.data.labels import read_labels
 from ucad.data.missing import without_missing
 from ucad.data.targets import check_targets, control_notes, join_targets, label_of, split_targets
 from ucad.errors import (
@@ -145,7 +145,7 @@ def from_columns(
     if side is not None and regime is not None:
         clamps = _clamps(labels, variables)
         return with_side_information(x, clamps, as_numbers(REGIME_COLUMN, regime), variables, side)
-    labels, combined = taken_apart(labels, set(variables), options.control)
+    labels, control, combined = read_labels(labels, set(variables), options.control)
     context = with_depth(context, np.nansum(x, axis=1), options)
     keep, dropped = columns_to_keep(x, variables, options)
     kept = [variables[column] for column in keep]
@@ -156,10 +156,8 @@ def from_columns(
         data = _by_condition(filled.x, kept, labels, options)
         data = filled.marked(data, *notes, *dropped)
         return beside_variables(data, options, context, filled.rows)
-    data = InterventionalData.from_targets(
-        filled.x, labels, variable_names=kept, control=options.control
-    )
-    data = filled.marked(data, *notes, *combined, *dropped, *control_notes(labels, options.control))
+    data = InterventionalData.from_targets(filled.x, labels, variable_names=kept, control=control)
+    data = filled.marked(data, *notes, *combined, *dropped, *control_notes(labels, control))
     return beside_variables(data, options, context, filled.rows)
 
 
