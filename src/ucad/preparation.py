@@ -62,7 +62,7 @@ def prepare(estimator: Any, given: InterventionalData) -> Prepared:
     chooses = noise is None or isinstance(estimator.n_factors, str)
     parts = parts_of(data, estimator.validation_share, seed, chooses=chooses)
     scaling = _scaling(estimator, parts[0])
-    settings = _settings(estimator, data, columns, scaling)
+    settings = _settings(estimator, data, columns)
     return Prepared(data, parts, scaling, columns, reads, settings)
 
 
@@ -78,12 +78,11 @@ def _scaling(estimator: Any, train: InterventionalData) -> Scaling:
     return Scaling(np.zeros(train.n_variables), np.ones(train.n_variables))
 
 
-def _settings(
-    estimator: Any, data: InterventionalData, columns: Columns, scaling: Scaling
-) -> SolveSettings:
+def _settings(estimator: Any, data: InterventionalData, columns: Columns) -> SolveSettings:
     n_factors = _number_of_factors(estimator.n_factors, data.n_variables)
     check_device(estimator.device)
     noise = reading_noise(data, estimator.measurement, estimator.measurement_noise)
+    unit = 1.0 if data.scaling is None else data.scaling.scale
     prior = estimator.prior
     return SolveSettings(
         n_factors=n_factors,
@@ -96,7 +95,7 @@ def _settings(
         seed=seed_of(estimator.random_state),
         device=estimator.device,
         max_seconds=estimator.max_seconds,
-        noise=None if noise is None else (noise / scaling.scale**2).tolist(),
+        noise=None if noise is None else (noise * unit**2).tolist(),
         noise_family=estimator.noise,
         readouts=estimator.readouts,
     )

@@ -8,6 +8,7 @@ import pytest
 import ucad
 from ucad.consensus.path import _bend, default_last
 from ucad.errors import InvalidInputError
+from ucad.graph import transitive_closure
 from ucad.simulate import world_problem
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.search.model import fit_variables
@@ -113,3 +114,14 @@ def test_the_bend_is_the_smallest_number_beyond_which_little_is_gained(path):
     assert _bend(steps) == 2
     assert _bend(steps[:2]) == 1
     assert _bend(steps[:1]) == 0
+
+
+def test_the_noise_of_readings_is_known_to_the_path_and_to_its_fit():
+    """Taken for the variables, noisy readings need more and more factors, made of siblings."""
+    problem = world_problem("read-noise", seed=2)
+    data = problem.train.unstandardised()
+    model = ucad.UCAD("auto", measurement="gaussian", measurement_noise=0.5).fit(data)
+    assert model.scm_.reading_noise is not None
+    assert model.graph_.n_factors == problem.graph.n_factors
+    found = transitive_closure(np.asarray(model.graph_.variable_adjacency))
+    assert not (found & ~transitive_closure(problem.adjacency)).any()

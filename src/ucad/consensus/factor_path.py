@@ -13,6 +13,7 @@ from ucad.claims.adequacy import Adequacy, Level
 from ucad.claims.samples import TestSamples
 from ucad.data import InterventionalData
 from ucad.scm import FactorSCM
+from ucad.scm.reading_likelihood import reading_log_likelihood
 
 __all__ = ["FactorStep", "HeldOut", "Leftover", "gain", "measured", "returning"]
 
@@ -118,7 +119,7 @@ def measured(
         seconds: how long the fit took.
     """
     part, graph = held_out.validation, scm.graph
-    likelihood = scm.log_likelihood(part.x, part.is_left_out).detach().cpu().numpy()
+    likelihood = reading_log_likelihood(scm, part.x, part.is_left_out)
     per_entry = likelihood * len(likelihood) / max(1, int((~part.is_left_out).sum()))
     z = scm.state_map(part.x).detach().cpu().numpy()
     used = graph.Q.any(axis=0) & graph.R.any(axis=0)

@@ -14,9 +14,10 @@ from ucad.consensus.recommendation import Recommendation, WithoutFactors, recomm
 from ucad.consensus.without_factors import direct_model, independent_scm
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM
-from ucad.scm.families import Function
+from ucad.scm.families import AFFINE, Function
 from ucad.solvers.auto import Class
 from ucad.solvers.budget import Budget, BudgetEndedError
+from ucad.solvers.noise_settings import noise_in_units_of
 from ucad.solvers.problem import Problem
 from ucad.solvers.registry import Classes, SolveSettings
 from ucad.solvers.search.export import as_scm
@@ -124,6 +125,8 @@ class PathSearch:
 
     def __post_init__(self) -> None:
         self.budget = Budget(self.settings.max_seconds)
+        if self.settings.noise is not None:  # noisy readings are understood by linear models only
+            self.classes = ((AFFINE, AFFINE),)
         self.families: Class = self.classes[0]
 
     def run(self) -> FactorPath:
@@ -170,6 +173,8 @@ class PathSearch:
                 seed=self.settings.seed,
                 budget=self.budget,
             )
+            noise = noise_in_units_of(self.held_out.train, self.settings.noise)
+            problem = replace(problem, noise=noise)
             same = (p for p in self.prepared.values() if p.serves(problem))
             before = next(same, None)
             self.prepared[families] = (

@@ -1,4 +1,4 @@
-"""The labels of a screen as they were meant: guides, combinations, and which samples are controls."""
+"""The labels of a screen as they were meant: guides, combinations, and the controls."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ucad.errors import InvalidInputError
 from ucad.scm.factor_scm import Covariates, FactorSCM, Matrix
 from ucad.scm.families import LinearMechanism
 
-__all__ = ["EstimatedState", "denoised", "estimated_state"]
+__all__ = ["EstimatedState", "denoised", "estimated_state", "own_variance", "weights_of"]
 
 MIN_OWN = 0.05
 """The share of what factors leave of a reading that is the variable's own at the least: a variance
@@ -73,13 +73,14 @@ def estimated_state(
     if scm.reading_noise is None:
         return EstimatedState(z, z.new_zeros(z.shape[1]))
     _, covariance, noise = _readings(scm)
-    A = _weights(scm)[0] * noise
-    variance = (A @ _weights(scm)[0].T).diagonal()
+    A = weights_of(scm)[0] * noise
+    variance = (A @ weights_of(scm)[0].T).diagonal()
     known = (A @ torch.linalg.solve(covariance, A.T)).diagonal()
     return EstimatedState(z, (variance - known).clamp_min(0.0).sqrt())
 
 
-def _weights(scm: FactorSCM) -> tuple[Tensor, Tensor]:
+def weights_of(scm: FactorSCM) -> tuple[Tensor, Tensor]:
+    """A of F_Z and B of F_X; refused where they are not linear."""
     F_Z, F_X = scm.factor_mechanism, scm.variable_mechanism
     if not (isinstance(F_Z, LinearMechanism) and isinstance(F_X, LinearMechanism)):
         raise InvalidInputError(
@@ -89,17 +90,26 @@ def _weights(scm: FactorSCM) -> tuple[Tensor, Tensor]:
     return F_Z.weight, F_X.weight
 
 
-def _readings(scm: FactorSCM) -> _Readings:
-    """μ = (I − B A)⁻¹ (B a + b) and S = (I − B A)⁻¹ Ψ (I − B A)⁻ᵀ + D.
+def own_variance(scm: FactorSCM) -> Float[Tensor, " variables"]:
+    """Ψ, the variance of every variable's own noise.
 
     `noise_scale²` is what F_X(τ(y)) leaves of a reading: the variable's own variance Ψ, the noise
     D of its reading, and what F_X passes on from the readings of the parents, diag(B A D Aᵀ Bᵀ).
     """
     assert scm.reading_noise is not None
-    A, B = _weights(scm)
+    A, B = weights_of(scm)
     noise, left = scm.reading_noise**2, scm.noise_scale**2
-    through = B @ A
-    own = torch.maximum(left - noise - through**2 @ noise, MIN_OWN * left)
-    inverse = torch.linalg.inv(torch.eye(len(noise)).to(noise) - through)
+    own: Float[Tensor, " variables"] = torch.maximum(
+        left - noise - (B @ A) ** 2 @ noise, MIN_OWN * left
+    )
+    return own
+
+
+def _readings(scm: FactorSCM) -> _Readings:
+    """μ = (I − B A)⁻¹ (B a + b) and S = (I − B A)⁻¹ Ψ (I − B A)⁻ᵀ + D."""
+    assert scm.reading_noise is not None
+    A, B = weights_of(scm)
+    noise, own = scm.reading_noise**2, own_variance(scm)
+    inverse = torch.linalg.inv(torch.eye(len(noise)).to(noise) - B @ A)
     mean = inverse @ scm.expected_variables(scm.state_map(noise.new_zeros(1, len(noise))))[0]
     return _Readings(mean, (inverse * own) @ inverse.T + noise.diag(), noise)

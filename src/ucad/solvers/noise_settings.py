@@ -29,11 +29,11 @@ def check_noise_family(name: str, solver: str) -> None:
 
 
 def noise_in_units_of(
-    train: InterventionalData, data: InterventionalData, noise: Sequence[float] | None
+    data: InterventionalData, noise: Sequence[float] | None
 ) -> Float[np.ndarray, " variables"] | None:
-    """The variance of the noise, after data were standardised once more."""
+    """The variance of the noise of readings, after the data were standardised."""
     if noise is None:
         return None
-    scales = [np.ones(1) if one.scaling is None else one.scaling.scale for one in (data, train)]
-    changed: Float[np.ndarray, " variables"] = np.asarray(noise) * (scales[0] / scales[1]) ** 2
+    scale = np.ones(1) if data.scaling is None else data.scaling.scale
+    changed: Float[np.ndarray, " variables"] = np.asarray(noise) / scale**2
     return changed

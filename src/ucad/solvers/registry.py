@@ -160,8 +160,8 @@ class SolveSettings:
         max_seconds: the budget; None for no limit.
         context_acts_on: where a context of the data acts: `mechanisms`, `readings`, or `auto`.
         unmeasured: what is done about regimes with unmeasured targets: `keep`, `infer` or `drop`.
-        noise: the variance of the noise with which every variable is read, in the units of the
-            data; None for none.
+        noise: the variance of the noise with which every variable is read, in the units in which
+            it was measured, before data were standardised; None for none.
         noise_family: the law of a variable given its factors: `gaussian`, `student`, `counts`, or
             `auto` for the one that held-out samples prefer.
         readouts: of a network, for every layer but the first, from `ucad.networks.readouts`: errors
@@ -277,7 +277,7 @@ def solve(
             seed=settings.seed,
             budget=budget,
         )
-        noise = noise_in_units_of(train, data, settings.noise)
+        noise = noise_in_units_of(train, settings.noise)
         problem = replace(problem, noise=noise, noise_family=settings.noise_family)
         rest = None if settings.readouts is None else tuple(settings.readouts)
         aid = Help(held_out, progress, checkpoint, settings.device, rest)

@@ -55,8 +55,7 @@ def test_enough_signal_is_left_however_much_noise_is_claimed() -> None:
 def _read_noise(measured: bool) -> tuple[float, float]:
     """Precision and recall of the ancestor pairs in the world of noisy readings."""
     problem = world_problem("read-noise", seed=2)
-    assert problem.train.scaling is not None
-    noise = (0.25 / problem.train.scaling.scale**2).tolist() if measured else None
+    noise = [0.25] * problem.train.n_variables if measured else None
     settings = SolveSettings(n_factors=3, noise=noise, **dict.fromkeys(_SIDES, "linear"))
     fit: FitResult = solve(problem.train, settings, validation=problem.validation)
     found = transitive_closure(np.asarray(fit.scm.graph.variable_adjacency))
