@@ -47,11 +47,13 @@ def log_normalised(
 
 
 def kept_values(
-    x: VariableSamples, keep: Int[np.ndarray, " kept"], options: ReadOptions
+    x: VariableSamples,
+    keep: Int[np.ndarray, " kept"],
+    unit: Depth | None,
+    options: ReadOptions,
 ) -> Float[np.ndarray, "samples kept"]:
     """The columns that are kept, as the options say: values, or logarithms of counts."""
     values = x if len(keep) == x.shape[1] else x[:, keep]
-    unit = unit_depth(np.nansum(x, axis=1), options)
     if unit is None:
         return values
     check_counts(values, options)

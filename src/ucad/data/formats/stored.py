@@ -14,7 +14,8 @@ from ucad.data.blocks import ColumnSums, Source, gather, scan
 from ucad.data.checks import some
 from ucad.data.context import Context
 from ucad.data.dataset import InterventionalData
-from ucad.data.formats.counted import check_counts, log_normalised, unit_depth, with_depth
+from ucad.data.formats.composition import units
+from ucad.data.formats.counted import check_counts, log_normalised, with_depth
 from ucad.data.formats.options import (
     Kept,
     ReadOptions,
@@ -63,7 +64,8 @@ def dataset_of(stored: StoredSamples, options: ReadOptions) -> InterventionalDat
     keep, notes = _kept(sums, stored.names, options)
     kept = [stored.names[column] for column in keep]
     rows = rows_within(stored.labels, len(kept), options.memory)
-    reader = _Reader(stored, keep, unit_depth(sums.depth, options), options)
+    unit, corrected = units(stored.source.blocks(), labels, sums.depth, options)
+    reader, notes = _Reader(stored, keep, unit, options), (*notes, *corrected)
     with parsed_as(stored.path, "a matrix of numbers"):
         x = reader.rows(rows)
     x.flags.writeable = False  # nobody else holds it: a data set need not copy it

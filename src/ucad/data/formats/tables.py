@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from ucad.data.formats.cells import (
     columns_of,
     take_index,
 )
+from ucad.data.formats.composition import units
 from ucad.data.formats.counted import DEPTH, kept_values, with_depth
 from ucad.data.formats.dialect import rows_of
 from ucad.data.formats.options import (
@@ -146,11 +148,14 @@ def from_columns(
         clamps = _clamps(labels, variables)
         return with_side_information(x, clamps, as_numbers(REGIME_COLUMN, regime), variables, side)
     labels, control, combined = read_labels(labels, set(variables), options.control)
-    context = with_depth(context, np.nansum(x, axis=1), options)
+    depth = np.nansum(x, axis=1)
+    context = with_depth(context, depth, options)
     keep, dropped = columns_to_keep(x, variables, options)
     kept = [variables[column] for column in keep]
     labels = labels if not flags else _conditions(flags, options)
-    filled = without_missing(kept_values(x, keep, options), kept, labels, options.missing)
+    unit, corrected = units([(0, x)], labels, depth, replace(options, control=control))
+    filled = without_missing(kept_values(x, keep, unit, options), kept, labels, options.missing)
+    notes += corrected
     labels = [labels[row] for row in filled.rows]
     if flags:
         data = _by_condition(filled.x, kept, labels, options)
