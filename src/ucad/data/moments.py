@@ -151,6 +151,13 @@ class MaskedMoments:
         matrix /= max(n_samples - 1, 1)
         return matrix
 
+    def covariance_of(self, some: Int[np.ndarray, " some"]) -> Float[np.ndarray, "some some"]:
+        """Of some features over all samples, as a mean."""
+        n_samples = len(self.features)
+        mean = self.sums[some] / n_samples
+        matrix: Float[np.ndarray, "some some"] = self.total[np.ix_(some, some)] / n_samples
+        return matrix - np.outer(mean, mean)
+
     def of(self, target: int) -> Moment:
         """Returns S_j and N_j of one target."""
         left_out = self.features[self.left_out[target]]

@@ -24,6 +24,7 @@ from ucad.solvers.search.choice import Choice, Order
 from ucad.solvers.search.factor_parents import likely_parents, select_parents
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.sparser_sums import equal_functions, without_another
 from ucad.solvers.search.turned_relations import Reading, turned_relations
 from ucad.solvers.search.variable_regressions import VariableRegressions
 
@@ -79,12 +80,25 @@ class Candidates:
     def anchors(self) -> Iterator[Function]:
         """E[x_j | parents] of every variable: for an out-anchor, its factor.
 
-        Lemma "Reading Q, R in A" for functions. The parents are selected under every proposal of
-        who may cause whom; where mechanisms are not linear also without variables never acted on,
-        since such a leaf is a proxy of its factor.
+        Lemma "Reading Q, R in A" for functions. Without noise, also those that are equal to one of
+        them in every sample and have no more parents.
+        """
+        done: set[Reading] = set()
+        if self.causes.is_noisy or not self.problem.is_linear:
+            yield from self._read(done)
+            return
+        found = list(self._read(done))
+        yield from found
+        yield from equal_functions(self.problem, found, done)
+
+    def _read(self, done: set[Reading]) -> Iterator[Function]:
+        """The same as they are read off variables; `done` fills up on the way.
+
+        The parents are selected under every proposal of who may cause whom; where mechanisms are
+        not linear also without variables never acted on, since such a leaf is a proxy of its
+        factor.
         """
         yield from self._known_anchors()
-        done: set[Reading] = set()
         first = self.causes.may_cause
         for may_cause in self._readings(done):
             sets, _ = self._parent_sets(may_cause, self.problem.targets)
@@ -295,6 +309,7 @@ class Candidates:
                 pair = (choice.functions[k], choice.functions[other])
                 if k != other and shared.any() and len(own) and pair not in self.separated:
                     self.separated.add(pair)
+                    yield from without_another(self.problem, *pair)
                     z, taken = choice.values[:, k], choice.values[:, other]
                     yield remainder(self.problem, z, taken, own)
 

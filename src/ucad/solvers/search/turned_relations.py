@@ -65,8 +65,6 @@ def _copies(
     problem: Problem, members: Int[np.ndarray, " members"]
 ) -> Bool[np.ndarray, "members members"]:
     """Which of some variables are nearly equal up to scale."""
-    moments, at = problem.data.moments, np.ix_(members, members)
-    mean = moments.sums[members] / problem.data.n_samples
-    covariance = moments.total[at] / problem.data.n_samples - np.outer(mean, mean)
+    covariance = problem.data.moments.covariance_of(members)
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
     return np.asarray(np.abs(covariance) > COPY * np.outer(scale, scale))
