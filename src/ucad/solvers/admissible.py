@@ -115,34 +115,21 @@ class Admissible:
         assert self.prior is not None
         if (Q & ~self._may_be_parent).any() or (R & ~self._may_be_child).any():
             return False
-        parent, child = self.prior.required_parent, self.prior.required_child
-        missing = parent is not None and bool((parent & ~Q).any())
-        return not (missing or (child is not None and bool((child & ~R).any())))
+        return not ((self.prior.required_parent & ~Q) | (self.prior.required_child & ~R)).any()
 
     @property
     def _required_pairs(self) -> BooleanMatrix:
         """Pairs of a required parent and a required child of one factor."""
-        prior = self.prior
-        if prior is None or prior.required_parent is None or prior.required_child is None:
+        if self.prior is None:
             return np.zeros_like(self.ancestors)
-        return boolean_product(prior.required_parent, prior.required_child.T)
+        return boolean_product(self.prior.required_parent, self.prior.required_child.T)
 
     @property
     def _may_be_parent(self) -> VariablesByFactors:
         assert self.prior is not None
-        return ~_either(self.prior.forbidden_parent, self.prior.required_child, self.prior.shape)
+        return ~(self.prior.forbidden_parent | self.prior.required_child)
 
     @property
     def _may_be_child(self) -> VariablesByFactors:
         assert self.prior is not None
-        return ~_either(self.prior.forbidden_child, self.prior.required_parent, self.prior.shape)
-
-
-def _either(
-    one: VariablesByFactors | None, other: VariablesByFactors | None, shape: tuple[int, int]
-) -> VariablesByFactors:
-    either = np.zeros(shape, dtype=bool)
-    for part in (one, other):
-        if part is not None:
-            either |= part
-    return either
+        return ~(self.prior.forbidden_child | self.prior.required_parent)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -19,9 +20,16 @@ from ucad.gene_sets import read_gene_sets
 __all__ = ["PriorKnowledge", "read_prior"]
 
 
+KINDS = ("required_parent", "required_child", "forbidden_parent", "forbidden_child")
+LISTS = ("required", "forbidden", "anchors")
+
+NOT_GIVEN: Any = None
+"""Stands for an array without a True, of the shape of the arrays that are given."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PriorKnowledge:
-    """Required and forbidden edges between variables and factors; None means nothing is known.
+    """Required and forbidden edges between variables and factors; what is not given is unknown.
 
     An in-anchor of factor k is a required parent of k that is forbidden to all other factors; see
     `with_anchors`.
@@ -37,22 +45,24 @@ class PriorKnowledge:
         forbidden_child: entry [j, k] says that variable j is not a child of factor k.
     """
 
-    required_parent: VariablesByFactors | None = None
-    required_child: VariablesByFactors | None = None
-    forbidden_parent: VariablesByFactors | None = None
-    forbidden_child: VariablesByFactors | None = None
+    required_parent: VariablesByFactors = NOT_GIVEN
+    required_child: VariablesByFactors = NOT_GIVEN
+    forbidden_parent: VariablesByFactors = NOT_GIVEN
+    forbidden_child: VariablesByFactors = NOT_GIVEN
 
     def __post_init__(self) -> None:
-        shapes = {part.shape for part in self._given()}
+        missing = [name for name in KINDS if getattr(self, name) is None]
+        shapes = {getattr(self, name).shape for name in KINDS if name not in missing}
         if len(shapes) != 1:
             raise InvalidInputError(
                 "The arrays of PriorKnowledge must have one shape, variables × factors, and at "
                 f"least one must be given. Got {sorted(shapes)} instead."
             )
-        clash = _both(self.required_parent, self.forbidden_parent)
-        clash |= _both(self.required_child, self.forbidden_child)
-        clash |= _both(self.required_parent, self.required_child)
-        if clash:
+        (shape,) = shapes
+        for name in missing:
+            object.__setattr__(self, name, np.zeros(shape, dtype=bool))
+        clash = self.required_parent & (self.forbidden_parent | self.required_child)
+        if (clash | (self.required_child & self.forbidden_child)).any():
             raise InvalidInputError(
                 "PriorKnowledge requires an edge that it also forbids, or one variable as both "
                 "parent and child of a factor. Take one of the two entries out."
@@ -92,22 +102,18 @@ class PriorKnowledge:
         known, barred, alone = (
             _edges(texts, variable_names, n_factors) for texts in (required, forbidden, anchors)
         )
-        elsewhere = alone.any(axis=2, keepdims=True) & ~alone
-        (required_parent, required_child), (forbidden_parent, forbidden_child) = (
-            known | alone,
-            barred | elsewhere,
-        )
+        anchored = cls.with_anchors(*alone)
         return cls(
-            required_parent=required_parent,
-            required_child=required_child,
-            forbidden_parent=forbidden_parent,
-            forbidden_child=forbidden_child,
+            required_parent=known[0] | anchored.required_parent,
+            required_child=known[1] | anchored.required_child,
+            forbidden_parent=barred[0] | anchored.forbidden_parent,
+            forbidden_child=barred[1] | anchored.forbidden_child,
         )
 
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of variables and of factors."""
-        rows, columns = self._given()[0].shape
+        rows, columns = self.required_parent.shape
         return int(rows), int(columns)
 
     def check_shape(self, n_variables: int, n_factors: int) -> None:
@@ -126,33 +132,24 @@ class PriorKnowledge:
                 f"The prior knowledge names {self.shape[1]} factors, so that there are no fewer. "
                 f"Got {n_factors} instead."
             )
-        parts = {name: getattr(self, name) for name in KINDS}
-        return PriorKnowledge(
-            **{
-                name: None if part is None else np.pad(part, ((0, 0), (0, more)))
-                for name, part in parts.items()
-            }
-        )
+        wider = ((0, 0), (0, more))
+        return PriorKnowledge(**{name: np.pad(part, wider) for name, part in self._parts().items()})
 
     def merged(self, variable: Int[np.ndarray, " columns"]) -> PriorKnowledge:
         """The same about variables, where it speaks of columns and some hold the same variable."""
         n_variables = int(variable.max()) + 1
         if self.shape[0] != len(variable) or n_variables == len(variable):
             return self
-        parts: dict[str, VariablesByFactors] = {}
-        for name in KINDS:
-            if (part := getattr(self, name)) is not None:
-                parts[name] = np.zeros((n_variables, self.shape[1]), dtype=bool)
-                np.logical_or.at(parts[name], variable, part)
+        parts = {name: np.zeros((n_variables, self.shape[1]), dtype=bool) for name in KINDS}
+        for name, part in self._parts().items():
+            np.logical_or.at(parts[name], variable, part)
         return PriorKnowledge(**parts)
 
     def statements(self) -> tuple[tuple[str, int, int], ...]:
         """What is said, entry by entry: (kind, variable, factor)."""
-        named = {name: getattr(self, name) for name in KINDS}
         return tuple(
             (name, int(i), int(k))
-            for name, part in named.items()
-            if part is not None
+            for name, part in self._parts().items()
             for i, k in np.argwhere(part)
         )
 
@@ -165,15 +162,9 @@ class PriorKnowledge:
         self, Q: VariablesByFactors, R: VariablesByFactors
     ) -> Int[np.ndarray, " factors"]:
         """For each factor named here the column of (Q, R) that agrees with it best."""
-        agreement = np.zeros((self.shape[1], Q.shape[1]))
-        for sign, known, edges in [
-            (1, self.required_parent, Q),
-            (1, self.required_child, R),
-            (-1, self.forbidden_parent, Q),
-            (-1, self.forbidden_child, R),
-        ]:
-            if known is not None:
-                agreement += sign * known.T.astype(float) @ edges.astype(float)
+        wanted_Q = self.required_parent.astype(float) - self.forbidden_parent
+        wanted_R = self.required_child.astype(float) - self.forbidden_child
+        agreement = wanted_Q.T @ Q + wanted_R.T @ R
         _, columns = scipy.optimize.linear_sum_assignment(-agreement)
         return np.asarray(columns)
 
@@ -181,21 +172,13 @@ class PriorKnowledge:
         self, Q: VariablesByFactors, R: VariablesByFactors
     ) -> tuple[VariablesByFactors, VariablesByFactors]:
         """(Q, R) with forbidden edges taken out and required ones put in, column by column."""
-        Q, R = Q.copy(), R.copy()
-        for edges, back, required, forbidden in [
-            (Q, R, self.required_parent, self.forbidden_parent),
-            (R, Q, self.required_child, self.forbidden_child),
-        ]:
-            if forbidden is not None:
-                edges &= ~forbidden
-            if required is not None:
-                edges |= required
-                back &= ~required
-        return Q, R
+        return (
+            (Q & ~self.forbidden_parent & ~self.required_child) | self.required_parent,
+            (R & ~self.forbidden_child & ~self.required_parent) | self.required_child,
+        )
 
-    def _given(self) -> list[VariablesByFactors]:
-        parts = [getattr(self, name) for name in KINDS]
-        return [part for part in parts if part is not None]
+    def _parts(self) -> dict[str, VariablesByFactors]:
+        return {name: getattr(self, name) for name in KINDS}
 
 
 def read_prior(path: Path, variable_names: Sequence[str], n_factors: int | None) -> PriorKnowledge:
@@ -265,10 +248,6 @@ def _with_sets(
     return written
 
 
-KINDS = ("required_parent", "required_child", "forbidden_parent", "forbidden_child")
-LISTS = ("required", "forbidden", "anchors")
-
-
 def _edges(
     texts: Sequence[str], variable_names: Sequence[str], n_factors: int
 ) -> Bool[np.ndarray, "2 variables factors"]:
@@ -305,7 +284,3 @@ def _not_an_edge(
         if end and end not in variable_names and not re.fullmatch(r"Z[0-9]+", end):
             return f"{wanted} There is no variable '{end}'.{did_you_mean(end, variable_names)}"
     return wanted
-
-
-def _both(one: VariablesByFactors | None, other: VariablesByFactors | None) -> bool:
-    return one is not None and other is not None and bool((one & other).any())
