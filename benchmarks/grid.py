@@ -15,8 +15,9 @@ from pathlib import Path
 
 import torch
 
+from ucad.scm.families import AFFINE, NETWORK
 from ucad.simulate import Problem, paper_problem
-from ucad.solvers.gradient import MechanismKind, ModelSettings, fast
+from ucad.solvers.gradient import ModelSettings, fast
 from ucad.solvers.gradient.epoch import initial_state, train_epoch
 from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.problem import Learner, make_objective
@@ -60,12 +61,12 @@ def main() -> None:
 
 def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
     """CPU time of one training step with everything in it, the best of five rounds."""
-    mlp = MechanismKind.MLP if "MLP" in kind else MechanismKind.LINEAR
-    config = fast(problem.train.n_variables, ModelSettings(factor_mechanism=mlp))
+    mlp = NETWORK if "MLP" in kind else AFFINE
+    config = fast(problem.train.n_variables, ModelSettings(factor_family=mlp))
     learner = Learner.of(problem.train, problem.validation, problem.n_factors, config)
     if kind == "minibatches":
         # Linear mechanisms, but from the data instead of its moments.
-        model = ModelSettings(factor_mechanism=MechanismKind.MLP)
+        model = ModelSettings(factor_family=NETWORK)
         objective = make_objective(problem.train, replace(config, model=model))
         learner = replace(learner, problem=replace(learner.problem, objective=objective))
     like, n = learner.problem.objective.free_share, problem.train.n_variables

@@ -19,10 +19,10 @@ import torch
 
 from ucad._types import Progress, ProgressEvent
 from ucad.metrics import mean_correlation
+from ucad.scm.families import AFFINE, NETWORK
 from ucad.simulate import SETTINGS, Problem, paper_problem
 from ucad.solvers.gradient import (
     GradientConfig,
-    MechanismKind,
     ModelSettings,
     fit_gradient,
     preset,
@@ -53,11 +53,11 @@ def main() -> None:
 
 def mechanisms_of(setting: str) -> ModelSettings:
     """The mechanisms the paper learns in a setting: as linear or not as the true ones."""
-    kinds = {True: MechanismKind.LINEAR, False: MechanismKind.MLP}
+    kinds = {True: AFFINE, False: NETWORK}
     chosen = SETTINGS[setting]
     return ModelSettings(
-        factor_mechanism=kinds[chosen.linear_factors],
-        variable_mechanism=kinds[chosen.linear_variables],
+        factor_family=kinds[chosen.linear_factors],
+        variable_family=kinds[chosen.linear_variables],
     )
 
 

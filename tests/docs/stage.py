@@ -113,7 +113,7 @@ def cells_page():
 
 def gradient_page():
     training = TrainingSettings(epochs=4, n_seeds=1, warm_up_epochs=(0,))
-    return {"short": GradientConfig(training=training, refit_steps=5, exchange_rounds=0)}
+    return {"short": GradientConfig(training=training, refit_steps=5)}
 
 
 STAGES = {

@@ -40,7 +40,7 @@ def _short_training(monkeypatch):
             n_seeds=1,
             epochs=EPOCHS,
         )
-        return replace(config, training=training, exchange_rounds=0)
+        return replace(config, training=training)
 
     monkeypatch.setattr(gradient_solver, "preset", short)
 

@@ -40,7 +40,6 @@ def _short_training():
             config,
             training=replace(config.training, epochs=EPOCHS, n_seeds=1, **one),
             refit_steps=EPOCHS,
-            exchange_rounds=0,
         )
 
     patch.setattr(gradient_solver, "preset", short)

@@ -13,7 +13,7 @@ from ucad.solvers.gradient import (
 )
 from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.problem import Learner
-from ucad.solvers.gradient.relaxed_graph import RelaxedGraph, graph_logits
+from ucad.solvers.gradient.relaxed_graph import EdgeLogits, RelaxedGraph
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,6 @@ def config() -> GradientConfig:
     return GradientConfig(
         constraints=ConstraintSettings(sparsity_tolerance=0.3),
         training=training,
-        exchange_rounds=0,
     )
 
 
@@ -50,6 +49,12 @@ def start_of(learner: Learner, seeds: list[int], model: ModelSettings | None = N
 
 def with_training(config: GradientConfig, **settings: object) -> GradientConfig:
     return replace(config, training=replace(config.training, **settings))
+
+
+def graph_logits(graph: RelaxedGraph) -> EdgeLogits:
+    """Logits whose most likely edges are those of discrete graphs."""
+    Q, R = graph
+    return torch.stack([4.0 * Q, 4.0 * R, 3.0 * (1 - Q) * (1 - R)], dim=-3)
 
 
 def graph_of(scm) -> RelaxedGraph:

@@ -6,20 +6,19 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.solvers.gradient.conftest import parameters_of, with_training
+from tests.solvers.gradient.conftest import with_training
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
+from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers.gradient import (
     ConstraintSettings,
-    MechanismKind,
     ModelSettings,
     fast,
     fit_gradient,
     paper,
     preset,
 )
-from ucad.solvers.gradient.candidates import settle
-from ucad.solvers.gradient.fit import best_trained
+from ucad.solvers.gradient.fit import advice_for
 from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
 from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.prior import PriorKnowledge
@@ -43,7 +42,7 @@ def matched_correlation(problem, scm) -> float:
 @pytest.mark.slow
 def test_a_small_layered_problem_is_recovered(layered):
     config = with_training(fast(16), n_seeds=6, epochs=120, penalty_growths=(1.06,))
-    result = fit(layered, replace(config, exchange_rounds=0))
+    result = fit(layered, config)
     assert result.status.feasible, str(result.status)
     assert matched_correlation(layered, result.scm) > 0.98
     assert result.history[0]["epoch"] == 10
@@ -69,7 +68,7 @@ def test_an_unfinished_fit_is_a_value_with_violations_and_advice(problem, config
 def test_data_that_are_not_standardised_are_refused(problem):
     large = replace(problem.train, x=100 * problem.train.x)
     with pytest.raises(InvalidInputError, match="wants standardised data"):
-        fit_gradient(large, 3)
+        fit_gradient(large, 3, validation=problem.validation)
 
 
 def stop_at(epoch: int):
@@ -115,23 +114,15 @@ def test_tiny_random_arrays_are_fitted_without_a_crash(seed, n_samples, n_variab
         data = InterventionalData.from_arrays(x, clamped)
     except InvalidInputError:
         assume(False)  # constant, or never free
-    linear, mlp = MechanismKind.LINEAR, MechanismKind.MLP
-    factor, variable = (linear if rng.random() < 0.5 else mlp for _ in range(2))
-    model = ModelSettings(factor_mechanism=factor, variable_mechanism=variable, hidden=3)
+    factor, variable = (AFFINE if rng.random() < 0.5 else NETWORK for _ in range(2))
+    model = ModelSettings(factor_family=factor, variable_family=variable, hidden=3)
     quick = with_training(fast(n_variables, model), n_seeds=1, epochs=8, evaluate_every=4)
     n_factors = int(rng.integers(1, n_variables))
-    config = replace(quick, refit_steps=10, exchange_rounds=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ucad.solvers.gradient.exchange_factors.EPOCHS", 4)
-        found = fit_gradient(data.standardised(), n_factors, config=config, seed=seed)
+    config = replace(quick, refit_steps=10)
+    data = data.standardised()
+    found = fit_gradient(data, n_factors, validation=data, config=config, seed=seed)
     assert np.isfinite(found.validation_nll)
-    assert torch.isfinite(found.scm.state_map(data.standardised().x)).all()
-
-
-def test_data_too_few_to_part_with_are_their_own_validation(problem, config):
-    two = problem.train.select(np.array([0, 1])).standardised()
-    notes = fit_gradient(two, 1, config=with_training(config, epochs=2)).status.notes
-    assert any("Too few samples to keep some for validation" in note for note in notes)
+    assert torch.isfinite(found.scm.state_map(data.x)).all()
 
 
 def test_a_budget_that_ends_gives_the_best_model_so_far_and_says_so(problem, config):
@@ -196,15 +187,6 @@ def test_linear_mechanisms_of_many_variables_are_trained_without_moments(
     assert np.isfinite(fit(problem, config).validation_nll)
 
 
-def test_the_papers_choice_is_the_lowest_nll_among_runs_feasible_in_training(problem, config):
-    learner = Learner.of(problem.train, problem.validation, 3, config)
-    (one,) = settle(learner, parameters_of(problem.scm), seed=0)
-    both = [replace(one, figures=one.figures._replace(validation_nll=nll)) for nll in (1.0, 0.5)]
-    assert best_trained(both, [0.0, 0.2]) == 0
-    assert best_trained(both, [0.0, 0.0]) == 1
-    assert best_trained(both, [0.3, 0.2]) == 1
-
-
 def test_layers_of_the_data_are_kept_to(layered, config):
     graph = fit(layered, config).scm.graph
     layer_of = layered.train.layer_of
@@ -214,8 +196,8 @@ def test_layers_of_the_data_are_kept_to(layered, config):
 
 @pytest.mark.parametrize("linear_variables", [True, False])
 def test_networks_can_be_learned_too(problem, config, linear_variables):
-    kind = MechanismKind.LINEAR if linear_variables else MechanismKind.MLP
-    model = ModelSettings(factor_mechanism=MechanismKind.MLP, variable_mechanism=kind, hidden=4)
+    kind = AFFINE if linear_variables else NETWORK
+    model = ModelSettings(factor_family=NETWORK, variable_family=kind, hidden=4)
     result = fit(problem, replace(with_training(config, epochs=4), model=model))
     assert np.isfinite(result.validation_nll)
     assert result.scm.factor_mechanism.w1.shape == (3, 4, 16)
@@ -224,7 +206,7 @@ def test_networks_can_be_learned_too(problem, config, linear_variables):
 @pytest.mark.parametrize("n_factors", [0, 17])
 def test_a_number_of_factors_out_of_range_is_refused(problem, n_factors):
     with pytest.raises(InvalidInputError, match="'n_factors' must be at least 1"):
-        fit_gradient(problem.train, n_factors)
+        fit_gradient(problem.train, n_factors, validation=problem.validation)
 
 
 def test_the_papers_preset_has_the_papers_grid():
@@ -232,10 +214,16 @@ def test_the_papers_preset_has_the_papers_grid():
     assert len(training.grid(seed=0)) == 30
     assert max(training.learning_rates) == 2e-3
     assert paper().constraints.sparsity_tolerance == 0.2
-    assert paper().exchange_rounds == 0
 
 
 def test_an_unknown_preset_is_refused_with_a_suggestion():
     assert preset("fast", 16) == fast(16)
     with pytest.raises(InvalidInputError, match="Did you mean 'paper'"):
         preset("papr", 16)
+
+
+def test_every_kind_of_violation_has_advice_and_none_has_none():
+    for name in ("acyclicity", "layer order of Z1", "in-anchor of Z2", "out-anchor of Z1"):
+        assert len(advice_for({name: 0.1})) == 2
+    assert "0.1" in advice_for({"sparsity": 0.1})[0]
+    assert advice_for({}) == ()

@@ -1,8 +1,8 @@
-"""Finished models of many configurations: discrete, refitted and judged on validation data."""
+"""Finished models of all configurations, discrete and refitted, and the one that is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,10 +14,8 @@ from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.discretise import DiscreteGraph, batched, discretise, refit
 from ucad.solvers.gradient.mechanisms import Parameters
-from ucad.solvers.gradient.objective import PerConfiguration, profile_nll
 from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.gradient.relaxed_graph import Edge
-from ucad.solvers.selection import Candidate, best_candidate
 
 __all__ = ["Finished", "best_of", "settle"]
 
@@ -30,13 +28,20 @@ class Finished:
         parameters: the refitted parameters, without an axis of configurations.
         graph: its DAG.
         residual_variance: mean squared residual of each variable on the training data.
-        figures: what it is compared by.
+        nll: negative log-likelihood per free entry on the validation data.
+        violations: by how much each constraint that does not hold is missed.
     """
 
     parameters: Parameters
     graph: DiscreteGraph
     residual_variance: Float[Tensor, " variables"]
-    figures: Candidate
+    nll: float
+    violations: Mapping[str, float]
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges the graph has."""
+        return int(self.graph.Q.sum() + self.graph.R.sum())
 
     def scm(self, variable_names: tuple[str, ...]) -> FactorSCM:
         """The model class of the library, in double precision and on the CPU."""
@@ -50,33 +55,30 @@ class Finished:
             self.residual_variance.detach().double().cpu().clamp_min(0).sqrt(),
         )
 
-    def removed_edges(
-        self,
-        variable_names: tuple[str, ...],
-        among: Bool[Tensor, "variables factors"] | None = None,
-    ) -> tuple[str, ...]:
-        """The edges (of some) that had to go to make a DAG, as `cause -> effect`."""
-        texts = []
-        for i, k, is_parent in self.graph.removed:
-            if among is None or bool(among[i, k]):
-                ends = (variable_names[i], f"Z{k + 1}")
-                texts.append(" -> ".join(ends if is_parent else ends[::-1]))
-        return tuple(texts)
 
+def best_of(models: Sequence[Finished], violation: Sequence[float], tie: float) -> int:
+    """The position of the model with the lowest NLL among the runs that violated least in training.
 
-def best_of(models: Sequence[Finished], tie: float) -> int:
-    """The feasible model with the lowest NLL, or the least infeasible one.
+    Those are the feasible runs if there are any: the paper's "Model selection and evaluation". Of
+    models whose NLL is within `tie` of the lowest, the one with the fewest edges is taken: without
+    noise, equally likely models can differ in edges that carry nothing new. The paper has no ties.
 
-    Models whose NLL per entry differs by less than `tie` are equally likely; the sparser one is
-    taken, and of equally sparse ones the one more likely on all data.
+    Args:
+        models: of all runs.
+        violation: the sum of what each run violated in training. The DAG of a feasible run may
+            still violate a constraint a little, such as the bound on sparsity.
+        tie: in nats per entry.
     """
-    return best_candidate([model.figures for model in models], tie=tie)
+    closest = [at for at, amount in enumerate(violation) if amount == min(violation)]
+    lowest = min(models[at].nll for at in closest)
+    tied = [at for at in closest if models[at].nll <= lowest + tie]
+    return min(tied, key=lambda at: (models[at].n_edges, models[at].nll))
 
 
 def settle(
     learner: Learner, parameters: Parameters, seed: int, budget: Budget | None = None
 ) -> list[Finished]:
-    """Makes finished models of relaxed ones: discretise, refit, judge."""
+    """Makes finished models of relaxed ones: discretise, refit, judge on the validation data."""
     problem, config = learner.problem, learner.config
     logits = problem.logits(parameters)
     required = ~problem.possible[Edge.NONE]
@@ -87,29 +89,23 @@ def settle(
     fitted = refit(parameters, graph, problem.objective, config.refit_steps, generator, budget)
     with torch.no_grad():
         variance = problem.objective.residual_variance(fitted, graph)
-        held_out = learner.validation.residual_variance(fitted, graph)
-        missed = problem.constraints.violations(graph).tolist()
-    nll, own_nll = (
-        profile_nll(residuals, objective.free_share, objective.variance_floor)
-        for residuals, objective in ((held_out, learner.validation), (variance, problem.objective))
-    )
-    pooled = torch.lerp(own_nll, nll, learner.validation_share)
+        nll = learner.validation.profile_nll(fitted, graph).nan_to_num(nan=torch.inf)
+        missed = problem.constraints.violations(graph)
     names = problem.constraints.names(learner.n_factors)
-    violations = [
-        {name: value for name, value in zip(names, row, strict=True) if value > 0} for row in missed
-    ]
-    n_edges = [int(one.Q.sum() + one.R.sum()) for one in graphs]
-    figures = zip(_finite(nll), violations, n_edges, _finite(pooled), strict=True)
     return [
         Finished(
-            {name: value[at] for name, value in fitted.items()}, graphs[at], own, Candidate(*f)
+            parameters={name: value[at] for name, value in fitted.items()},
+            graph=graphs[at],
+            residual_variance=variance[at],
+            nll=float(nll[at]),
+            violations={
+                name: value
+                for name, value in zip(names, missed[at].tolist(), strict=True)
+                if value > 0
+            },
         )
-        for at, (own, f) in enumerate(zip(variance, figures, strict=True))
+        for at in range(len(graphs))
     ]
-
-
-def _finite(nll: PerConfiguration) -> list[float]:
-    return [float(value) for value in nll.nan_to_num(nan=torch.inf)]
 
 
 def _mechanism(

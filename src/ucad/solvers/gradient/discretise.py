@@ -15,7 +15,7 @@ from ucad.graph import boolean_product, transitive_closure
 from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.lagrangian import Adam
 from ucad.solvers.gradient.mechanisms import Parameters
-from ucad.solvers.gradient.objective import Objective, best_children
+from ucad.solvers.gradient.objective import Objective
 from ucad.solvers.gradient.relaxed_graph import (
     EdgeLogits,
     RelaxedGraph,
@@ -41,6 +41,19 @@ class DiscreteGraph(NamedTuple):
     Q: VariablesByFactors
     R: VariablesByFactors
     removed: tuple[tuple[int, int, bool], ...]
+
+    def removed_edges(
+        self,
+        variable_names: tuple[str, ...],
+        among: Bool[Tensor, "variables factors"] | None = None,
+    ) -> tuple[str, ...]:
+        """The edges (of some) that had to go, as `cause -> effect`."""
+        texts = []
+        for i, k, is_parent in self.removed:
+            if among is None or bool(among[i, k]):
+                ends = (variable_names[i], f"Z{k + 1}")
+                texts.append(" -> ".join(ends if is_parent else ends[::-1]))
+        return tuple(texts)
 
 
 def discretise(
@@ -85,11 +98,11 @@ def refit(
 ) -> Parameters:
     """Fits the mechanisms of every configuration on its own fixed graph, all at once.
 
-    Adam on the NLL; before and after it, a linear F_X is set to its least squares and the scale of
-    every variable to that of its residuals. If time is over, a few steps must do.
+    Adam on the NLL, with `Objective.with_exact_parts` before and after it. If time is over, a few
+    steps must do.
     """
     start = {name: value.detach() for name, value in parameters.items() if name != "logits"}
-    start = _exact_parts(start, graph, objective)
+    start = objective.with_exact_parts(start, graph)
     layout = Layout.of(start)
     values = layout.flatten(start).clone()
     leaves, adam = layout.leaves(values), Adam.start(values)
@@ -101,15 +114,8 @@ def refit(
         gradient = torch.cat([one.flatten(1) for one in gradients], dim=1).nan_to_num()
         rate = REFIT_RATE * (1 - 0.99 * step / steps)
         adam.step_(values, gradient, values.new_full((len(values),), rate))
-    fitted = _exact_parts(layout.views(values), graph, objective)
+    fitted = objective.with_exact_parts(layout.views(values), graph)
     return {**fitted, "logits": parameters["logits"]}
-
-
-def _exact_parts(parameters: Parameters, graph: RelaxedGraph, objective: Objective) -> Parameters:
-    with torch.no_grad():
-        solved = best_children(parameters, graph, objective)
-        variance = objective.residual_variance(solved, graph)
-    return {**solved, "log_variance": variance.clamp_min(objective.variance_floor).log()}
 
 
 def _without_offenders(

@@ -14,32 +14,26 @@ from ucad.data import InterventionalData
 from ucad.scm import FactorSCM
 from ucad.scm.families import AFFINE
 from ucad.solvers.budget import Budget
-from ucad.solvers.gradient.candidates import Finished, best_of, settle
+from ucad.solvers.gradient.candidates import best_of, settle
 from ucad.solvers.gradient.checkpoint import Checkpoint
-from ucad.solvers.gradient.exchange_factors import exchange_factors
 from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.presets import fast
 from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.gradient.relaxed_graph import Edge
-from ucad.solvers.gradient.settings import Feasibility, GradientConfig
+from ucad.solvers.gradient.settings import GradientConfig
 from ucad.solvers.gradient.training import Run, Trained, train
 from ucad.solvers.problem import Problem
-from ucad.solvers.selection import Candidate, advice_for, best_candidate
 from ucad.solvers.status import FitResult, FitStatus
 
-__all__ = ["best_trained", "fit_gradient"]
-
-VALIDATION_SHARE = 0.2
-"""Share of the samples that is kept for model selection where no validation data are given: as the
-paper splits its own, four parts to train on and one to choose by."""
+__all__ = ["advice_for", "fit_gradient"]
 
 
 def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say about one fit)
     data: InterventionalData,
     n_factors: int,
     *,
+    validation: InterventionalData,
     config: GradientConfig | None = None,
-    validation: InterventionalData | None = None,
     seed: int = 0,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
@@ -51,9 +45,9 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     Args:
         data: what was measured, standardised (`data.standardised()`).
         n_factors: how many factors to look for.
+        validation: held-out data in the same units, by which training stops and a model is chosen.
         config: the settings; `fast(data.n_variables)` if not given.
-        validation: held-out data for model selection; a fifth of `data` if not given.
-        seed: random seed of the split, the starting points, the noise and the batches.
+        seed: random seed of the starting points, the noise and the batches.
         device: where to train.
         progress: called with how far the fit is.
         checkpoint: a file that keeps the state of training. If it exists, training is resumed from
@@ -67,62 +61,64 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     budget = Budget(max_seconds)
     config = fast(data.n_variables) if config is None else config
     Problem.of(data, n_factors, (AFFINE, AFFINE), prior=config.prior)  # what every solver refuses
-    notes: tuple[str, ...] = ()
-    if validation is None:
-        data, validation, notes = _split(data, seed)
     learner = Learner.of(data, validation, n_factors, config, device)
     kept = None
     if checkpoint is not None:
-        kept = Checkpoint(checkpoint, _identity([data, validation], n_factors, config, seed))
+        fingerprints = [data.fingerprint, validation.fingerprint]
+        kept = Checkpoint(
+            checkpoint,
+            {"data": _digest(fingerprints), "settings": _digest(n_factors, seed, config)},
+        )
     run = Run(seed, progress, kept, budget)
     like, grid = learner.problem.objective.free_share, config.training.grid(seed)
     drawn = initial_parameters(config.model, data.n_variables, n_factors, [c.seed for c in grid])
     trained = train(learner, {name: value.to(like) for name, value in drawn.items()}, grid, run)
     scm, status = _finish(learner, trained, run)
-    status = replace(status, notes=(*status.notes, *notes))
     nll = scm.nll(validation.x, validation.is_left_out)
     return FitResult(scm, status, nll, trained.history, budget.seconds)
 
 
-def best_trained(models: list[Finished], violation: list[float]) -> int:
-    """The paper's choice: lowest NLL among the runs whose relaxed graph was feasible.
+def advice_for(violations: Mapping[str, float]) -> tuple[str, ...]:
+    """Returns what to try against each kind of violation, one sentence each.
 
-    `violation` is the sum of what each run violated in training. The argmax graph of a feasible
-    run may still violate a constraint a little, such as the bound on sparsity; the status says so.
+    >>> advice_for({"out-anchor of Z2": 0.99})[0]
+    'Ask for fewer factors: one without an anchor of its own often has nothing left to explain.'
     """
-    figures = [
-        Candidate(model.figures.validation_nll, {"training": amount} if amount > 0 else {})
-        for model, amount in zip(models, violation, strict=True)
-    ]
-    return best_candidate(figures)
+    advice = []
+    if any("anchor" in name for name in violations):
+        advice.append(
+            "Ask for fewer factors: one without an anchor of its own often has nothing left to "
+            "explain."
+        )
+    if "sparsity" in violations:
+        excess = violations["sparsity"]
+        advice.append(f"Raise 'sparsity_tolerance' by at least {excess:.2g}, or train for longer.")
+    if any(name == "acyclicity" or name.startswith("layer") for name in violations):
+        advice.append("Raise 'penalty_growths' or 'epochs', so that cycles are punished harder.")
+    if violations:
+        advice.append("Try more seeds ('n_seeds').")
+    return tuple(advice)
 
 
 def _finish(learner: Learner, trained: Trained, run: Run) -> tuple[FactorSCM, FitStatus]:
-    """Makes one model of trained configurations: chosen, and its stuck factors exchanged."""
-    config, names = learner.config, learner.variable_names
+    """Chooses one model of the trained configurations."""
+    names = learner.variable_names
     models = settle(learner, trained.parameters, run.seed, run.budget)
-    if config.training.feasibility is Feasibility.RELAXED:
-        at = best_trained(models, trained.violation.tolist())
-    else:
-        at = best_of(models, config.tie)
-    n_feasible = int((trained.violation == 0).sum())
-    notes = [
-        f"{trained.epochs} epochs of {len(models)} configurations, {n_feasible} feasible.",
-        *trained.notes,
-    ]
-    best, interrupted = models[at], trained.interrupted
-    if config.exchange_rounds and not interrupted and not run.budget.cut_short:
-        best, note, interrupted = exchange_factors(learner, models, at, run)
-        notes.append(note)
-    status = _status(best.figures.violations, run.budget, interrupted)
-    required = best.removed_edges(names, among=~learner.problem.possible[Edge.NONE])
-    if required:
-        asked = (
-            f"The prior knowledge asks for a cycle: {', '.join(required)} had to go all the same."
-        )
-        status = replace(status, advice=(*status.advice, asked))
-    removed = best.removed_edges(names)
-    return best.scm(names), replace(status, removed_edges=removed, notes=tuple(notes))
+    violation = trained.violation.tolist()
+    best = models[best_of(models, violation, learner.config.tie)]
+    status = _status(best.violations, run.budget, trained.interrupted)
+    advice, required = status.advice, ~learner.problem.possible[Edge.NONE]
+    if lost := best.graph.removed_edges(names, among=required):
+        asked = f"The prior knowledge asks for a cycle: {', '.join(lost)} had to go all the same."
+        advice = (*advice, asked)
+    n_feasible = violation.count(0.0)
+    ended = f"{trained.epochs} epochs of {len(models)} configurations, {n_feasible} feasible."
+    return best.scm(names), replace(
+        status,
+        advice=advice,
+        removed_edges=best.graph.removed_edges(names),
+        notes=(ended, *trained.notes),
+    )
 
 
 def _status(violations: Mapping[str, float], budget: Budget, interrupted: bool) -> FitStatus:
@@ -145,22 +141,5 @@ def _status(violations: Mapping[str, float], budget: Budget, interrupted: bool) 
     )
 
 
-def _identity(
-    data: list[InterventionalData], n_factors: int, config: GradientConfig, seed: int
-) -> dict[str, str]:
-    """Returns a digest of the data and one of all that training depends on beside them."""
-    known = "" if config.prior is None else config.prior.statements()
-    settings = (n_factors, seed, config.model, config.constraints, config.training, known)
-    texts = {"data": repr([part.fingerprint for part in data]), "settings": repr(settings)}
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-
-
-def _split(
-    data: InterventionalData, seed: int
-) -> tuple[InterventionalData, InterventionalData, tuple[str, ...]]:
-    """Takes a fifth for validation; all data serve for both if there are too few to part with."""
-    split = data.split(1 - VALIDATION_SHARE, VALIDATION_SHARE, seed=seed)
-    if min(split.train.n_samples, split.validation.n_samples) > 0:
-        return split.train, split.validation, ()
-    note = "Too few samples to keep some for validation: the validation NLL is of the same data."
-    return data, data, (note,)
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

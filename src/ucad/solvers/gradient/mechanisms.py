@@ -1,4 +1,4 @@
-"""Mechanisms F_Z and F_X of K configurations at once: their parameters, outputs and effects."""
+"""Mechanisms F_Z and F_X of K configurations at once: their parameters and outputs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
-from ucad.solvers.gradient.settings import MechanismKind, ModelSettings
+from ucad.solvers.gradient.settings import ModelSettings
 
-__all__ = [
-    "Parameters",
-    "child_effects",
-    "initial_parameters",
-    "predict_factors",
-    "predict_variables",
-]
+__all__ = ["Parameters", "initial_parameters", "predict_factors", "predict_variables"]
 
 Parameters: TypeAlias = dict[str, Tensor]
 """Θ and Φ by name, each with a leading axis of configurations: `logits`, `F_Z.…`, `F_X.…`,
@@ -42,20 +35,6 @@ def predict_variables(
     return _mechanism(parameters, "F_X", R, z) + parameters["F_X.bias"][:, None]
 
 
-def child_effects(
-    parameters: Parameters, graph: RelaxedGraph
-) -> Float[Tensor, "configurations variables factors"]:
-    """Returns what child edges carry, in standard deviations of the child per one of the factor.
-
-    With u^Z_ik and u^X_jk the slopes of F_Z and F_X (bounds on them for an MLP), and standardised
-    variables taken to be uncorrelated: u^X_jk √(Σ_i (Q_ik u^Z_ik)²), which does not change if a
-    factor is rescaled.
-    """
-    to_factors, to_variables = _slopes(parameters, "F_Z").mT, _slopes(parameters, "F_X")
-    scale = (graph.Q * to_factors).square().sum(dim=1, keepdim=True).sqrt()
-    return to_variables * scale
-
-
 def initial_parameters(
     settings: ModelSettings, n_variables: int, n_factors: int, seeds: list[int]
 ) -> Parameters:
@@ -74,10 +53,11 @@ def _one_start(
         return scale * torch.randn(shape, generator=generator, dtype=torch.float64)
 
     start = {"logits": normal(3, n_variables, n_factors, scale=0.1)}
-    kinds = {"F_Z": settings.factor_mechanism, "F_X": settings.variable_mechanism}
-    shapes = {"F_Z": (n_factors, n_variables), "F_X": (n_variables, n_factors)}
-    for name, (targets, inputs) in shapes.items():
-        if kinds[name] is MechanismKind.LINEAR:
+    for name, family, targets, inputs in [
+        ("F_Z", settings.factor_family, n_factors, n_variables),
+        ("F_X", settings.variable_family, n_variables, n_factors),
+    ]:
+        if family.is_affine:
             start[f"{name}.weight"] = normal(targets, inputs, scale=0.3)
         else:
             start[f"{name}.w1"] = normal(targets, settings.hidden, inputs, scale=0.5)
@@ -100,10 +80,3 @@ def _mechanism(
     masked = (edges[:, :, None] * w1).flatten(1, 2)
     hidden = torch.tanh(torch.baddbmm(b1.flatten(1)[:, None], inputs, masked.mT))
     return (hidden.reshape(*hidden.shape[:2], *w2.shape[1:]) * w2[:, None]).sum(dim=3)
-
-
-def _slopes(parameters: Parameters, name: str) -> Float[Tensor, "configurations targets inputs"]:
-    if f"{name}.weight" in parameters:
-        return parameters[f"{name}.weight"].abs()
-    w1, w2 = parameters[f"{name}.w1"], parameters[f"{name}.w2"]
-    return (w2[..., None].abs() * w1.abs()).sum(dim=2)

@@ -12,9 +12,9 @@ from ucad.data import InterventionalData
 from ucad.solvers.gradient.mechanisms import Parameters, predict_factors, predict_variables
 from ucad.solvers.gradient.objective import (
     FactorMoments,
+    Objective,
     PerConfiguration,
     PerVariable,
-    gaussian_nll,
 )
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
@@ -26,21 +26,17 @@ cache."""
 
 
 @dataclass(frozen=True, eq=False)
-class MinibatchObjective:
+class MinibatchObjective(Objective):
     """The objective of any mechanisms, on minibatches; single precision, all on the device.
 
     Attributes:
         x: the measurements.
         is_free: 1 where a variable is not clamped, 0 where it is.
-        free_share: N_j / Σ N.
-        variance_floor: added to every variance.
         batch_size: samples per step.
     """
 
     x: Float[Tensor, "samples variables"]
     is_free: Float[Tensor, "samples variables"]
-    free_share: Float[Tensor, " variables"]
-    variance_floor: float
     batch_size: int
 
     @classmethod
@@ -55,7 +51,7 @@ class MinibatchObjective:
         x = torch.tensor(data.x, dtype=torch.float32, device=device)
         is_free = torch.tensor(~data.is_left_out, dtype=torch.float32, device=device)
         share = is_free.sum(dim=0) / is_free.sum()
-        return cls(x, is_free, share, variance_floor, min(batch_size, data.n_samples))
+        return cls(share, variance_floor, x, is_free, min(batch_size, data.n_samples))
 
     def draw(self, generator: torch.Generator) -> Int[Tensor, " batch"]:
         """Chooses the samples of the next step, with replacement."""
@@ -78,7 +74,7 @@ class MinibatchObjective:
         predicted = predict_variables(parameters, R.masked_fill(both & (Q > R), 0), z)
         squared = ((x - predicted).square() * is_free).sum(dim=1)
         free = is_free.sum(dim=0)
-        per_entry = gaussian_nll(squared / free.clamp_min(1), parameters, self.variance_floor)
+        per_entry = self.nll_per_entry(squared / free.clamp_min(1), parameters)
         return per_entry @ (free / free.sum())
 
     def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:

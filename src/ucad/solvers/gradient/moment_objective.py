@@ -16,9 +16,9 @@ from ucad.data import InterventionalData, MaskedMoments
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.objective import (
     FactorMoments,
+    Objective,
     PerConfiguration,
     PerVariable,
-    gaussian_nll,
 )
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
@@ -50,7 +50,7 @@ def masked_moments(data: InterventionalData) -> Float[Tensor, "variables feature
 
 
 @dataclass(frozen=True, eq=False)
-class MomentObjective:
+class MomentObjective(Objective):
     """The objective of linear mechanisms, exact and without a pass over the data.
 
     With C = (R ∘ W_X)(Q ∘ W_Z)ᵀ the residual of variable j is (e_j − C_j, −b_j) · (x, 1), so its
@@ -62,13 +62,9 @@ class MomentObjective:
 
     Attributes:
         moments: S_j of (x, 1), one matrix per variable.
-        free_share: N_j / Σ N.
-        variance_floor: added to every variance.
     """
 
     moments: Float[Tensor, "variables features features"]
-    free_share: Float[Tensor, " variables"]
-    variance_floor: float
 
     @classmethod
     def from_data(
@@ -77,7 +73,7 @@ class MomentObjective:
         """Computes the masked moments of a data set, in double precision."""
         free = torch.from_numpy((~data.is_left_out).sum(axis=0)).double()
         share = (free / free.sum()).to(device)
-        return cls(masked_moments(data).to(device), share, variance_floor)
+        return cls(share, variance_floor, masked_moments(data).to(device))
 
     def draw(self, generator: torch.Generator) -> Tensor:
         """Nothing to choose: every step sees all the data."""
@@ -87,7 +83,7 @@ class MomentObjective:
         """The negative log-likelihood per free entry."""
         del batch
         squared = self.residual_variance(parameters, graph)
-        return gaussian_nll(squared, parameters, self.variance_floor) @ self.free_share
+        return self.nll_per_entry(squared, parameters) @ self.free_share
 
     def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
         """(e_j − C_j, −b_j)ᵀ S_j (e_j − C_j, −b_j)."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -12,21 +14,10 @@ from torch import Tensor
 from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 
-__all__ = [
-    "FactorMoments",
-    "FreeShare",
-    "Objective",
-    "PerConfiguration",
-    "PerVariable",
-    "best_children",
-    "gaussian_nll",
-    "profile_nll",
-]
+__all__ = ["FactorMoments", "Objective", "PerConfiguration", "PerVariable"]
 
 PerVariable: TypeAlias = Float[Tensor, "configurations variables"]
 PerConfiguration: TypeAlias = Float[Tensor, " configurations"]
-FreeShare: TypeAlias = Float[Tensor, " variables"]
-"""Share of each variable in all entries that are not clamped."""
 
 RIDGE = 1e-6
 """Share of its own variance (no unit) that is added to each factor before variables are regressed
@@ -48,65 +39,62 @@ class FactorMoments(NamedTuple):
     targets: Float[Tensor, "configurations variables ones"]
 
 
-@runtime_checkable
-class Objective(Protocol):
-    """The data as the learner sees it."""
+@dataclass(frozen=True, eq=False)
+class Objective(ABC):
+    """The data as the learner sees it.
 
+    Attributes:
+        free_share: N_j / Σ N, the share of each variable in all entries that are not clamped.
+        variance_floor: added to every variance.
+    """
+
+    free_share: Float[Tensor, " variables"]
+    variance_floor: float
+
+    @abstractmethod
     def draw(self, generator: torch.Generator) -> Tensor:
         """Chooses what the next step looks at."""
-        ...
 
+    @abstractmethod
     def nll(self, parameters: Parameters, graph: RelaxedGraph, batch: Tensor) -> PerConfiguration:
         """The negative log-likelihood per free entry, on what `draw` chose."""
-        ...
 
+    @abstractmethod
     def residual_variance(self, parameters: Parameters, graph: RelaxedGraph) -> PerVariable:
         """The mean squared residual of every variable where it is not clamped, on all data."""
-        ...
 
+    @abstractmethod
     def factor_moments(self, parameters: Parameters, graph: RelaxedGraph) -> FactorMoments:
         """Second moments of (z, 1) and x_j where j is not clamped, on all data."""
-        ...
 
-    @property
-    def free_share(self) -> FreeShare:
-        """The share of each variable among all entries that are not clamped."""
-        ...
+    def nll_per_entry(self, squared: PerVariable, parameters: Parameters) -> PerVariable:
+        """The NLL per free entry of each variable, given its mean squared residual."""
+        variance = parameters["log_variance"].exp() + self.variance_floor
+        return 0.5 * (squared / variance + variance.log() + math.log(2 * math.pi))
 
-    @property
-    def variance_floor(self) -> float:
-        """What is added to every variance."""
-        ...
+    def profile_nll(self, parameters: Parameters, graph: RelaxedGraph) -> PerConfiguration:
+        """The NLL per free entry on all data if each scale is the best one for its residuals."""
+        variance = self.residual_variance(parameters, graph) + self.variance_floor
+        return 0.5 * (variance.log() + 1 + math.log(2 * math.pi)) @ self.free_share
 
+    @torch.no_grad()
+    def with_exact_parts(self, parameters: Parameters, graph: RelaxedGraph) -> Parameters:
+        """Parameters with what has a closed form given F_Z and a discrete graph.
 
-def best_children(parameters: Parameters, graph: RelaxedGraph, objective: Objective) -> Parameters:
-    """Returns parameters with a linear F_X set to least squares on the factors, if it is linear.
+        A linear F_X is set to its least squares on the factors, one small system for every
+        variable, and the scale of every variable to that of its residuals. O(K n m³).
+        """
+        if "F_X.weight" in parameters:
+            parameters = {**parameters, **self._best_children(parameters, graph)}
+        variance = self.residual_variance(parameters, graph)
+        return {**parameters, "log_variance": variance.clamp_min(self.variance_floor).log()}
 
-    Exact given F_Z and a discrete graph: one small system for every variable. O(K n m³).
-    """
-    if "F_X.weight" not in parameters:
-        return parameters
-    moments = objective.factor_moments(parameters, graph)
-    edges = torch.nn.functional.pad(graph.R, (0, 1), value=1.0)
-    inputs = moments.inputs * edges[..., :, None] * edges[..., None, :]
-    spread = inputs.diagonal(dim1=2, dim2=3)
-    ridge = torch.diag_embed(RIDGE * spread + (spread <= ABSENT_VARIANCE).to(spread))
-    system, targets = (inputs + ridge).double(), (moments.targets * edges).double()
-    solved: Tensor = torch.linalg.solve(system, targets).to(spread)
-    return {**parameters, "F_X.weight": solved[..., :-1], "F_X.bias": solved[..., -1]}
-
-
-def gaussian_nll(
-    squared: PerVariable, parameters: Parameters, variance_floor: float
-) -> PerVariable:
-    """Returns the NLL per free entry of each variable, under its learned scale."""
-    variance = parameters["log_variance"].exp() + variance_floor
-    return 0.5 * (squared / variance + variance.log() + math.log(2 * math.pi))
-
-
-def profile_nll(
-    residual_variance: PerVariable, free_share: FreeShare, variance_floor: float
-) -> PerConfiguration:
-    """Returns the NLL per free entry if each scale is the best one for these residuals."""
-    per_entry = (residual_variance + variance_floor).log() + 1 + math.log(2 * math.pi)
-    return 0.5 * per_entry @ free_share
+    def _best_children(self, parameters: Parameters, graph: RelaxedGraph) -> Parameters:
+        moments = self.factor_moments(parameters, graph)
+        edges = torch.nn.functional.pad(graph.R, (0, 1), value=1.0)
+        inputs = moments.inputs * edges[..., :, None] * edges[..., None, :]
+        spread = inputs.diagonal(dim1=2, dim2=3)
+        ridge = torch.diag_embed(RIDGE * spread + (spread <= ABSENT_VARIANCE).to(spread))
+        system, targets = (inputs + ridge).double(), (moments.targets * edges).double()
+        solved: Tensor = torch.linalg.solve(system, targets).to(spread)
+        return {"F_X.weight": solved[..., :-1], "F_X.bias": solved[..., -1]}

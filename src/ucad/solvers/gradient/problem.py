@@ -119,7 +119,6 @@ class Learner:
         config: all settings.
         n_factors: how many factors there are.
         variable_names: one per variable.
-        validation_share: share of the validation data in all data.
     """
 
     problem: RelaxedProblem
@@ -127,7 +126,6 @@ class Learner:
     config: GradientConfig
     n_factors: int
     variable_names: tuple[str, ...]
-    validation_share: float
 
     @classmethod
     def of(
@@ -152,7 +150,6 @@ class Learner:
             config,
             n_factors,
             data.variable_names,
-            validation.n_samples / (data.n_samples + validation.n_samples),
         )
 
 

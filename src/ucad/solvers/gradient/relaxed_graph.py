@@ -28,7 +28,6 @@ __all__ = [
     "RelaxedGraph",
     "discrete_graph",
     "expected_graph",
-    "graph_logits",
     "gumbel_noise",
     "possible_edges",
     "sample_graph",
@@ -42,10 +41,6 @@ PossibleEdges: TypeAlias = Bool[Tensor, "kinds variables factors"]
 
 UNIFORM_MARGIN = 2**-24
 """Distance that uniform numbers keep from 0 and 1: the spacing of single precision below 1."""
-
-EDGE_LOGIT, NO_EDGE_LOGIT = 4.0, 3.0
-"""Logits of an edge that a discrete graph has, and of "no edge" where it has none: probabilities of
-0.96 and 0.91 (the other kinds are at 0). Only the argmax of finished graphs matters."""
 
 
 class Edge(IntEnum):
@@ -84,15 +79,9 @@ def possible_edges(
         possible[Edge.CHILD, layer_of == layer_of.min()] = False
         possible[Edge.PARENT, layer_of == layer_of.max()] = False
     if prior is not None:
-        for edge, required, forbidden in [
-            (Edge.PARENT, prior.required_parent, prior.forbidden_parent),
-            (Edge.CHILD, prior.required_child, prior.forbidden_child),
-        ]:
-            if forbidden is not None:
-                possible[edge] &= ~forbidden
-            if required is not None:
-                for other in set(Edge) - {edge}:
-                    possible[other] &= ~required
+        possible[Edge.PARENT] &= ~(prior.forbidden_parent | prior.required_child)
+        possible[Edge.CHILD] &= ~(prior.forbidden_child | prior.required_parent)
+        possible[Edge.NONE] &= ~(prior.required_parent | prior.required_child)
     impossible = np.argwhere(~possible.any(axis=0))
     if len(impossible):
         i, k = impossible[0].tolist()
@@ -118,13 +107,6 @@ def discrete_graph(logits: EdgeLogits, confidence: float) -> RelaxedGraph:
     Q, R = expected_graph(logits)
     exists = confidence < Q + R
     return RelaxedGraph((exists & (Q >= R)).to(Q), (exists & (Q < R)).to(Q))
-
-
-def graph_logits(graph: RelaxedGraph) -> EdgeLogits:
-    """Returns logits whose most likely edges are those of discrete graphs."""
-    Q, R = graph
-    none = NO_EDGE_LOGIT * (1 - Q) * (1 - R)
-    return torch.stack([EDGE_LOGIT * Q, EDGE_LOGIT * R, none], dim=-3)
 
 
 def sample_graph(logits: EdgeLogits, noise: EdgeLogits, sampling: Sampling) -> RelaxedGraph:

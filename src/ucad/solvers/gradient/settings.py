@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ucad.constraints import Acyclicity
 from ucad.errors import check_setting
+from ucad.scm.families import AFFINE, Family
 from ucad.solvers.prior import PriorKnowledge
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "ConstraintSettings",
     "Feasibility",
     "GradientConfig",
-    "MechanismKind",
     "ModelSettings",
     "Sampling",
     "TrainingSettings",
@@ -25,13 +25,6 @@ __all__ = [
 SEED_STRIDE = 1_000_003
 """Distance between the seeds of the starting points of two consecutive fits: a prime far above the
 number of starts of one fit, so that no two fits share one."""
-
-
-class MechanismKind(Enum):
-    """What F_Z or F_X is made of."""
-
-    LINEAR = "linear"
-    MLP = "mlp"
 
 
 class Sampling(Enum):
@@ -62,14 +55,14 @@ class ModelSettings:
     """Which conditional densities are learned.
 
     Attributes:
-        factor_mechanism: what F_Z is.
-        variable_mechanism: what F_X is.
+        factor_family: what F_Z is, linear or a network.
+        variable_family: what F_X is, linear or a network.
         hidden: number of hidden units of an MLP, in one layer of tanh.
         variance_floor: added to every variance; noiseless variables have none of their own.
     """
 
-    factor_mechanism: MechanismKind = MechanismKind.LINEAR
-    variable_mechanism: MechanismKind = MechanismKind.LINEAR
+    factor_family: Family = AFFINE
+    variable_family: Family = AFFINE
     hidden: int = 16
     variance_floor: float = 1e-4
 
@@ -80,8 +73,7 @@ class ModelSettings:
     @property
     def is_linear(self) -> bool:
         """Whether both mechanisms are linear, so that second moments say all that the data say."""
-        kinds = (self.factor_mechanism, self.variable_mechanism)
-        return kinds == (MechanismKind.LINEAR, MechanismKind.LINEAR)
+        return self.factor_family.is_affine and self.variable_family.is_affine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,8 +171,6 @@ class GradientConfig:
         constraints: what the graph must meet.
         training: how the constrained problem is solved.
         refit_steps: Adam steps that fit the mechanisms once the graph is discrete.
-        exchange_rounds: rounds in which stuck factors are exchanged for those of other starting
-            points; 0 leaves the best starting point as it is, as the paper does.
         tie: models whose validation NLL differs by less are equally likely; the sparser is taken.
         prior: what is known of the graph beforehand; layers come with the data.
     """
@@ -189,10 +179,8 @@ class GradientConfig:
     constraints: ConstraintSettings = field(default_factory=ConstraintSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
     refit_steps: int = 300
-    exchange_rounds: int = 12
     tie: float = 5e-4
     prior: PriorKnowledge | None = None
 
     def __post_init__(self) -> None:
         check_setting(self, "refit_steps", self.refit_steps > 0, "above 0")
-        check_setting(self, "exchange_rounds", self.exchange_rounds >= 0, "at least 0")

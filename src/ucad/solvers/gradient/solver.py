@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.solvers.gradient.fit import fit_gradient
 from ucad.solvers.gradient.presets import preset
-from ucad.solvers.gradient.settings import MechanismKind, ModelSettings
+from ucad.solvers.gradient.settings import ModelSettings
 from ucad.solvers.problem import Problem
 from ucad.solvers.registry import Classes, Help, families_asked_for
 from ucad.solvers.status import FitResult
@@ -34,15 +34,12 @@ class GradientSolver:
     def fit(self, problem: Problem, classes: Classes, aid: Help) -> FitResult:
         """Trains all configurations of the preset and keeps the best feasible one."""
         F_Z, F_X = classes[0]
-        model = ModelSettings(
-            factor_mechanism=MechanismKind(F_Z.name), variable_mechanism=MechanismKind(F_X.name)
-        )
+        model = ModelSettings(factor_family=F_Z, variable_family=F_X)
         config = preset(self.preset, problem.data.n_variables, model)
-        config = replace(config, prior=problem.admissible.prior)
         return fit_gradient(
             problem.data,
             problem.n_factors,
-            config=config,
+            config=replace(config, prior=problem.admissible.prior),
             validation=aid.validation,
             seed=problem.seed,
             device=aid.device,

@@ -16,7 +16,6 @@ from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.checkpoint import Checkpoint
 from ucad.solvers.gradient.epoch import initial_state, train_epoch
 from ucad.solvers.gradient.mechanisms import Parameters
-from ucad.solvers.gradient.objective import profile_nll
 from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.gradient.relaxed_graph import discrete_graph, expected_graph
 from ucad.solvers.gradient.settings import Configuration, Feasibility
@@ -156,8 +155,7 @@ class _Loop:
             else:
                 graph = expected_graph(logits)
             violations = problem.constraints.violations(graph)
-            variance = validation.residual_variance(parameters, graph)
-        nll = profile_nll(variance, validation.free_share, validation.variance_floor)
+            nll = validation.profile_nll(parameters, graph)
         missed = violations.where(violations > self.settings.slack, 0).sum(dim=1)
         look = Look(active.values, nll, missed)
         state.best.update_(active.rows, look, state.epoch, self.settings.min_gain)
