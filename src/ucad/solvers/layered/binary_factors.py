@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ucad.data import Scaling
 from ucad.errors import check_setting
 
 __all__ = [
@@ -83,11 +82,6 @@ class BinaryFactor(NamedTuple):
         low_mean, high_mean = values[~high].mean(), values[high].mean()
         slope = STEEPNESS / ((high_mean - low_mean) / 2)
         return cls(slope * direction, float(-slope * (high_mean + low_mean) / 2))
-
-    def in_units(self, units: Scaling) -> BinaryFactor:
-        """Returns the factor of x when this one is of (x − mean) / scale."""
-        direction = self.direction / units.scale
-        return BinaryFactor(direction, self.offset - float(direction @ units.mean))
 
     def __call__(self, x: Float[np.ndarray, "samples units"]) -> Float[np.ndarray, " samples"]:
         """Returns s of every sample."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
+from ucad.scm import LinearMechanism, MLPMechanism
 from ucad.solvers.budget import Budget
 from ucad.solvers.layered.binary_factors import MAX_KURTOSIS, BinaryFactor, two_valued_direction
 from ucad.solvers.layered.fit_pairs import PairFit, fit_pairs
 from ucad.solvers.layered.independence import excess_kurtosis, independent_axes
-from ucad.solvers.layered.layer_pairs import LayerPair, PairData, layer_pairs
-from ucad.solvers.layered.pair_model import BinaryTerm, PairModel
+from ucad.solvers.layered.layer_pairs import PairData, layer_pairs
+from ucad.solvers.layered.pair_model import PairModel, network, straight_units
 from ucad.solvers.layered.pair_training import BottleneckConfig, PairTraining, Readout
 from ucad.solvers.status import FitResult, FitStatus
 
@@ -77,10 +79,10 @@ def fit_bottleneck(  # noqa: PLR0913  (the entry point: everything a user may sa
             f"{len(pairs)}. Got {len(readouts)} instead."
         )
 
-    def fit_pair(number: int, pair: LayerPair, data: PairData, stopped: bool) -> PairFit:
+    def fit_pair(number: int, data: PairData, stopped: bool) -> PairFit:
         stage = f"Pair of layers {number + 1} of {len(pairs)}"
         fitter = _PairFitter(data, config, readouts[number], seed, progress, stage, budget)
-        return fitter.fit(pair.n_factors, stopped)
+        return fitter.fit(stopped)
 
     found = fit_pairs(data, pairs, fit_pair, validation)
     status = _status(found.interrupted, budget)
@@ -99,8 +101,8 @@ class _PairFitter:
     stage: str
     budget: Budget
 
-    def fit(self, n_factors: int, stopped: bool) -> PairFit:
-        binary = None
+    def fit(self, stopped: bool) -> PairFit:
+        binary, n_factors = None, self.data.pair.n_factors
         if self.config.binary_factor is not None and not stopped:
             binary, stopped = self._binary_factor()
         training = PairTraining(self.data, n_factors, self.config, self.seed, binary, self.readout)
@@ -110,7 +112,7 @@ class _PairFitter:
         figures: dict[str, float | int | str] = {
             "r2": float(1 - (model.noise_scale**2).mean()),
             "kurtosis": " ".join(f"{value:.2f}" for value in kurtosis),
-            "binary_factor": "no" if model.binary is None else "yes",
+            "binary_factor": "no" if binary is None else "yes",
         }
         return PairFit(model, figures, stopped)
 
@@ -150,19 +152,37 @@ def _rotated(training: PairTraining) -> tuple[PairModel, Float[np.ndarray, " fac
     W1, V = W1[:, : z.shape[1]], W1[:, z.shape[1] :]
     n_effects = data.y.shape[1]
     moves = (data.y.std(axis=0) > 0)[:, None]
-    binary = training.binary
+    on_inputs = np.c_[W1 @ np.linalg.inv(U), V]
     model = PairModel(
-        weight=U[:, k:] @ A,
-        bias=-U @ mean,
-        w1=np.tile(W1 @ np.linalg.inv(U), (n_effects, 1, 1)),
-        b1=np.tile(b1 + W1 @ mean, (n_effects, 1)),
-        w2=np.where(moves, W2, 0.0),
-        b2=b2,
+        data.pair.causes,
+        data.pair.effects,
+        encoder=_encoder(training, U[:, k:] @ A, U[:, :k], -U @ mean),
+        decoder=network(
+            np.tile(on_inputs, (n_effects, 1, 1)),
+            np.tile(b1 + W1 @ mean, (n_effects, 1)),
+            np.where(moves, W2, 0.0),
+            b2,
+        ),
         noise_scale=training.errors(),
-        binary=None if binary is None else BinaryTerm(binary, gain=U[:, 0]),
-        context=np.tile(V, (n_effects, 1, 1)) if V.shape[1] else None,
+        covariates=np.arange(V.shape[1]),
     )
     return model, excess_kurtosis((z - mean) @ U.T)
+
+
+def _encoder(
+    training: PairTraining,
+    weight: Float[np.ndarray, "factors causes"],
+    gain: Float[np.ndarray, "factors binary"],
+    bias: Float[np.ndarray, " factors"],
+) -> LinearMechanism | MLPMechanism:
+    """Returns z = W x + gain · s(x) + b, with s the binary factor if there is one."""
+    if training.binary is None:
+        return LinearMechanism(torch.tensor(weight), torch.tensor(bias))
+    s, m = training.binary, len(bias)
+    slope, unbent = straight_units(weight, np.abs(training.data.x @ weight.T).max(axis=0))
+    steep = np.tile(s.direction, (m, 1))
+    w1, b1 = np.stack([slope, steep], axis=1), np.tile([0.0, s.offset], (m, 1))
+    return network(w1, b1, np.c_[unbent, gain], bias)
 
 
 def _unmixing(

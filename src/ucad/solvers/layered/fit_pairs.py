@@ -33,7 +33,7 @@ class PairFit(NamedTuple):
     interrupted: bool = False
 
 
-FitPair: TypeAlias = Callable[[int, LayerPair, PairData, bool], PairFit]
+FitPair: TypeAlias = Callable[[int, PairData, bool], PairFit]
 """Fits pair number k; the last argument says whether the user has stopped an earlier one."""
 
 
@@ -58,12 +58,12 @@ def fit_pairs(
     interrupted = False
     for number, pair in enumerate(pairs):
         pair_data = PairData.of(data, pair)
-        found = fit_pair(number, pair, pair_data, interrupted)
+        found = fit_pair(number, pair_data, interrupted)
         units = (pair_data.causes, pair_data.effects, pair_data.context)
         models.append(found.model.in_units(*units))
         history.append({"pair": number, **found.figures})
         interrupted |= found.interrupted
-    scm = assemble(data, pairs, models)
+    scm = assemble(data.x, data.variable_names, models, data.context)
     nll = _held_out_nll(scm, data if validation is None else validation)
     return Fitted(scm, nll, tuple(history), interrupted)
 

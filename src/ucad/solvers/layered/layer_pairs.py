@@ -64,9 +64,10 @@ class PairData(NamedTuple):
 
     As they were measured, variables are centred and divided by one number per layer, the root mean
     variance of its variables: a unit that hardly varies hardly counts. A model of this x and y is
-    turned into one of the data as they were given by `PairModel.in_units(causes, effects)`.
+    turned into one of the data as they were given by `PairModel.in_units`.
 
     Attributes:
+        pair: the two layers.
         x: values of the causes.
         y: values of the effects.
         is_observational: whether nothing is clamped in a sample.
@@ -75,9 +76,9 @@ class PairData(NamedTuple):
         measured: mean and scale of y as it was measured.
         w: the context, each covariate with mean 0 and variance 1; no columns if there is none.
         context: mean and scale of w.
-        rows: which samples of the data these are.
     """
 
+    pair: LayerPair
     x: Float[np.ndarray, "samples causes"]
     y: Float[np.ndarray, "samples effects"]
     is_observational: Bool[np.ndarray, " samples"]
@@ -86,7 +87,6 @@ class PairData(NamedTuple):
     measured: Scaling
     w: Float[np.ndarray, "samples covariates"]
     context: Scaling
-    rows: Int[np.ndarray, " samples"]
 
     @classmethod
     def of(cls, data: InterventionalData, pair: LayerPair) -> PairData:
@@ -103,7 +103,7 @@ class PairData(NamedTuple):
         known = np.zeros((len(data.x), 0)) if data.context is None else data.context.values
         context = Scaling.of(known[rows])
         w = (known[rows] - context.mean) / context.scale
-        return cls(x, y, is_observational, causes, effects, measured, w, context, rows)
+        return cls(pair, x, y, is_observational, causes, effects, measured, w, context)
 
     @property
     def is_active(self) -> Bool[np.ndarray, "samples effects"]:

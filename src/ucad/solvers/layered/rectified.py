@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from ucad._types import Progress, ProgressEvent
 from ucad.data import InterventionalData
+from ucad.scm import LinearMechanism, MLPMechanism
 from ucad.solvers.budget import Budget
 from ucad.solvers.layered.active_slopes import (
     MIN_R2,
@@ -19,8 +20,8 @@ from ucad.solvers.layered.active_slopes import (
     anchor_directions,
 )
 from ucad.solvers.layered.fit_pairs import HistoryRow, PairFit, fit_pairs
-from ucad.solvers.layered.layer_pairs import LayerPair, PairData, layer_pairs
-from ucad.solvers.layered.pair_model import PairModel
+from ucad.solvers.layered.layer_pairs import PairData, layer_pairs
+from ucad.solvers.layered.pair_model import PairModel, network
 from ucad.solvers.status import FitResult, FitStatus
 
 __all__ = ["fit_rectified"]
@@ -70,9 +71,9 @@ def fit_rectified(
     """
     budget, pairs = Budget(max_seconds), layer_pairs(data, n_factors, factors_per_pair)
 
-    def fit_pair(number: int, pair: LayerPair, data: PairData, stopped: bool) -> PairFit:
+    def fit_pair(number: int, data: PairData, stopped: bool) -> PairFit:
         del stopped  # Ctrl-C ends this solver at once
-        found = _fit_pair(data, pair.n_factors, budget)
+        found = _fit_pair(data, budget)
         if progress is not None:
             progress(ProgressEvent("Pairs of layers", number + 1, len(pairs)))
         return found
@@ -82,7 +83,8 @@ def fit_rectified(
     return FitResult(found.scm, status, found.validation_nll, found.history, budget.seconds)
 
 
-def _fit_pair(data: PairData, n_factors: int, budget: Budget) -> PairFit:
+def _fit_pair(data: PairData, budget: Budget) -> PairFit:
+    n_factors = data.pair.n_factors
     together = active_slopes(np.c_[data.x, data.w], data.y, data.is_active)
     n_causes = data.x.shape[1]
     slopes = together._replace(slope=together.slope[:, :n_causes])
@@ -99,12 +101,11 @@ def _fit_pair(data: PairData, n_factors: int, budget: Budget) -> PairFit:
     z = data.x @ weight.T
     mean, scale = z.mean(axis=0), np.where(z.std(axis=0) > 0, z.std(axis=0), 1.0)
     R = _coefficients(slopes, directions / scale[:, None], spread)
-    decoder = _decoder(data, np.c_[(z - mean) / scale, data.w], np.c_[R, on_context])
-    w1, others = decoder[0], decoder[1:]
-    model = PairModel(weight / scale[:, None], -mean / scale, w1[:, :, :n_factors], *others)
-    if data.w.shape[1]:
-        model = replace(model, context=w1[:, :, n_factors:])
-    explained = 1 - (model.noise_scale**2).sum() / max(data.y.var(axis=0).sum(), SMALLEST)
+    decoder, noise = _decoder(data, np.c_[(z - mean) / scale, data.w], np.c_[R, on_context])
+    encoder = LinearMechanism(torch.tensor(weight / scale[:, None]), torch.tensor(-mean / scale))
+    covariates = np.arange(data.w.shape[1])
+    model = PairModel(data.pair.causes, data.pair.effects, encoder, decoder, noise, covariates)
+    explained = 1 - (noise**2).sum() / max(data.y.var(axis=0).sum(), SMALLEST)
     singular = np.linalg.svd(scaled, compute_uv=False) ** 2 if len(scaled) else np.zeros(1)
     figures: HistoryRow = {
         "r2": float(explained),
@@ -129,8 +130,8 @@ def _decoder(
     data: PairData,
     z: Float[np.ndarray, "samples inputs"],
     R: Float[np.ndarray, "effects inputs"],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Returns w1, b1, w2, b2 and the noise of `PairModel`: a smooth hinge along every R_j · z.
+) -> tuple[MLPMechanism, Float[np.ndarray, " effects"]]:
+    """Returns F_X, a smooth hinge along every R_j · z, and the noise that it leaves.
 
     By least squares on tanh at fixed knots. The inputs are factors and covariates side by side.
     """
@@ -150,7 +151,7 @@ def _decoder(
         w1[j, : len(at)], b1[j, : len(at)] = R[j] / width[:, None], -at / width
         w2[j, : len(at)], b2[j] = found[:-1], found[-1]
         noise[j] = np.sqrt(((features @ found - y[:, j]) ** 2).mean())
-    return w1, b1, w2, b2, noise
+    return network(w1, b1, w2, b2), noise
 
 
 def _knots(s: np.ndarray, is_active: np.ndarray) -> np.ndarray:
