@@ -75,12 +75,12 @@ def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
     layout, training = Layout.of(start), replace(config.training, warm_up_epochs=(0,))
     grid = (training.grid(0)[0],) * K
     generator = torch.Generator().manual_seed(0)
-    state = initial_state(learner.problem, start, grid, training, generator)
+    state = initial_state(learner.problem, start, training, generator)
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
         for _ in range(10):
-            train_epoch(state, learner.problem, layout, training, generator)
+            train_epoch(state, learner.problem, layout, grid, training, generator)
             state.epoch += 1
         best = min(best, (time.process_time() - started) / (10 * training.steps_per_epoch))
     return best

@@ -75,7 +75,7 @@ def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(learner, path):
     grid = learner.config.training.grid(seed=0)
     start = start_of(learner, [one.seed for one in grid])
     generator = torch.Generator().manual_seed(0)
-    first = initial_state(learner.problem, start, grid, learner.config.training, generator)
+    first = initial_state(learner.problem, start, learner.config.training, generator)
     for at in [*range(0, 64, 8), *rng.integers(len(content), size=40).tolist()]:
         broken = bytearray(content)
         broken[at] ^= 1 << int(rng.integers(8))

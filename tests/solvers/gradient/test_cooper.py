@@ -88,9 +88,9 @@ def test_our_lagrangian_follows_coopers_trajectory_to_rounding(which, request, c
     grid = config.training.grid(seed=0)
     start = start_of(learner, [one.seed + at for at, one in enumerate(grid)])
     layout, generator = Layout.of(start), torch.Generator().manual_seed(0)
-    state = initial_state(learner.problem, start, grid, config.training, generator)
+    state = initial_state(learner.problem, start, config.training, generator)
     for _ in range(EPOCHS):
-        train_epoch(state, learner.problem, layout, config.training, generator)
+        train_epoch(state, learner.problem, layout, grid, config.training, generator)
         state.epoch += 1
     ours = state.active.values
     shape = (config.training.steps_per_epoch, *start["logits"].shape)

@@ -21,27 +21,17 @@ __all__ = ["initial_state", "train_epoch"]
 def initial_state(
     problem: RelaxedProblem,
     start: Parameters,
-    grid: tuple[Configuration, ...],
     settings: TrainingSettings,
     generator: torch.Generator,
 ) -> TrainingState:
     """Returns the state before the first epoch."""
     values = Layout.of(start).flatten(start)
-
-    def column(name: str) -> Float[Tensor, " configurations"]:
-        return values.new_tensor([getattr(one, name) for one in grid])
-
     violations = problem.constraints.violations(expected_graph(problem.logits(start)))
-    rows = torch.arange(len(grid), device=values.device)
     active = Active(
-        rows=rows,
+        rows=torch.arange(len(values), device=values.device),
         values=values.clone(),
         adam=Adam.start(values),
         lagrangian=AugmentedLagrangian.start(violations, settings.initial_penalty),
-        rate=column("learning_rate"),
-        growth=column("penalty_growth"),
-        warm_up=column("warm_up_epochs").long(),
-        rollbacks=torch.zeros_like(rows),
     )
     return TrainingState(active, Best.start(values), generator.get_state())
 
@@ -50,29 +40,34 @@ def train_epoch(
     state: TrainingState,
     problem: RelaxedProblem,
     layout: Layout,
+    grid: tuple[Configuration, ...],
     settings: TrainingSettings,
     generator: torch.Generator,
 ) -> Float[Tensor, " active"]:
     """Takes one epoch of alternating dual and primal steps, in place; returns the last NLLs."""
     active, lagrangian = state.active, state.active.lagrangian
+    rate, growth, warm_up = (
+        active.values.new_tensor([getattr(one, name) for one in grid])[active.rows]
+        for name in ("learning_rate", "penalty_growth", "warm_up_epochs")
+    )
     noise = _draw_noise(state, layout, settings, generator)
-    constrained = (state.epoch >= active.warm_up).to(active.values)
-    was_constrained = (state.epoch - 1 >= active.warm_up).to(active.values)
+    constrained = (state.epoch >= warm_up).to(active.values)
+    was_constrained = (state.epoch - 1 >= warm_up).to(active.values)
     parameters = layout.leaves(active.values)
     for step in range(settings.steps_per_epoch):
         batch = problem.objective.draw(generator)
         nll, violations = problem.evaluate(parameters, noise[step], batch)
         # The dual step and the growth that belong to the point the last step, or epoch, led to.
         owed = constrained if step else was_constrained
-        dual_rate = settings.dual_rate_share * active.rate * owed
+        dual_rate = settings.dual_rate_share * rate * owed
         lagrangian = lagrangian.ascend(violations.detach(), dual_rate)
         if step == 0:
-            growth = torch.where(owed > 0, active.growth, 1.0)
+            growth = torch.where(owed > 0, growth, 1.0)
             lagrangian = lagrangian.grow(violations.detach(), growth)
         loss = nll + constrained * lagrangian.penalty(violations)
         gradients = torch.autograd.grad(loss.sum(), list(parameters.values()))
         gradient = torch.cat([one.flatten(1) for one in gradients], dim=1)
-        active.adam.step_(active.values, gradient, active.rate)
+        active.adam.step_(active.values, gradient, rate)
     state.active = replace(active, lagrangian=lagrangian)
     return nll.detach()
 

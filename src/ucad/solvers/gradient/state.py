@@ -63,37 +63,16 @@ class Active:
         values: their flat parameters.
         adam: the memory of their optimisers.
         lagrangian: their multipliers and penalties.
-        rate: their primal learning rates.
-        growth: their penalty growth per epoch.
-        warm_up: their epochs without constraints.
-        rollbacks: how often each had to go back from a non-finite value.
     """
 
     rows: Int[Tensor, " active"]
     values: Float[Tensor, "active parameters"]
     adam: Adam
     lagrangian: AugmentedLagrangian
-    rate: Float[Tensor, " active"]
-    growth: Float[Tensor, " active"]
-    warm_up: Int[Tensor, " active"]
-    rollbacks: Int[Tensor, " active"]
 
     def only(self, staying: Bool[Tensor, " active"]) -> Active:
         """Those that stay in the batch."""
         return self if bool(staying.all()) else _mapped(self, lambda _, tensor: tensor[staying])
-
-    def rolled_back(self, before: Active, broken: Bool[Tensor, " active"]) -> Active:
-        """The broken ones as they were before, with half the step and no memory of gradients."""
-        earlier = _tensors(before)
-
-        def mend(name: str, tensor: Tensor) -> Tensor:
-            rows = broken.view(-1, *[1] * (tensor.dim() - 1))
-            old = 0 if name.startswith("adam.") else earlier[name]
-            return torch.where(rows, old, tensor)
-
-        mended = _mapped(self, mend)
-        rate = torch.where(broken, 0.5 * self.rate, self.rate)
-        return replace(mended, rate=rate, rollbacks=self.rollbacks + broken.long())
 
 
 class Look(NamedTuple):
@@ -159,7 +138,7 @@ class TrainingState:
         best: the best snapshot of every configuration, also of those that have left.
         noise: state of the random generator of noise and batches.
         epoch: epochs done.
-        n_rollbacks: rollbacks of all configurations, also of those that have left.
+        n_broken: configurations that left because their values were not finite.
         history: one row of figures per look at the validation data.
     """
 
@@ -167,7 +146,7 @@ class TrainingState:
     best: Best
     noise: Tensor
     epoch: int = 0
-    n_rollbacks: int = 0
+    n_broken: int = 0
     history: tuple[HistoryRow, ...] = field(default=())
 
     def copied(self) -> TrainingState:
@@ -184,7 +163,7 @@ class TrainingState:
 
     def record(self) -> dict[str, Any]:
         """Everything else, as plain numbers and lists."""
-        return {name: getattr(self, name) for name in ("epoch", "n_rollbacks", "history")}
+        return {name: getattr(self, name) for name in ("epoch", "n_broken", "history")}
 
     def resumed(self, tensors: dict[str, Tensor], record: dict[str, Any]) -> TrainingState:
         """Returns the state that `tensors` and `record` were taken from, of the same fit."""

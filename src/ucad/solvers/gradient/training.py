@@ -1,8 +1,7 @@
-"""Training of K configurations at once: early stopping, best snapshots, roll-back, checkpoints."""
+"""Training of K configurations at once: early stopping, best snapshots, checkpoints."""
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -23,14 +22,8 @@ from ucad.solvers.gradient.state import HistoryRow, Layout, Look, TrainingState
 
 __all__ = ["Run", "Trained", "train"]
 
-logger = logging.getLogger(__name__)
-
 STAGE = "training"
 """What progress reports and the history call this."""
-
-MAX_ROLLBACKS = 5
-"""A configuration leaves after so many returns from values that are not finite. Each halves its
-learning rate: at a thirty-second of what was asked for, it would not get anywhere."""
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0
 """What an interruption without warning costs at most, beside writing a file of some MB."""
@@ -81,7 +74,7 @@ def train(
 ) -> Trained:
     """Trains all configurations until each has run out of patience or epochs, or time is over."""
     generator = torch.Generator(device=start["logits"].device).manual_seed(run.seed)
-    state = initial_state(learner.problem, start, grid, learner.config.training, generator)
+    state = initial_state(learner.problem, start, learner.config.training, generator)
     about_checkpoint, notes = "", []
     if run.checkpoint is not None:
         fresh = state
@@ -89,7 +82,7 @@ def train(
         if about_checkpoint:
             run.tell(state.epoch, None, about_checkpoint)
             notes = [about_checkpoint] if state is fresh else []  # a resumed fit is like any other
-    loop, interrupted = _Loop(learner, Layout.of(start), run, generator), False
+    loop, interrupted = _Loop(learner, Layout.of(start), grid, run, generator), False
     try:
         loop.run(state)
     except KeyboardInterrupt:
@@ -97,8 +90,8 @@ def train(
     run.save(state)
     if interrupted or run.budget.cut_short:
         loop.look(state)
-    if state.n_rollbacks:
-        notes.append(f"{state.n_rollbacks} steps back from values that were not finite.")
+    if state.n_broken:
+        notes.append(f"{state.n_broken} configurations left, since values were not finite.")
     best = state.best
     return Trained(
         loop.layout.views(best.values),
@@ -116,9 +109,14 @@ class _Loop:
     """One training run, epoch by epoch."""
 
     def __init__(
-        self, learner: Learner, layout: Layout, run: Run, generator: torch.Generator
+        self,
+        learner: Learner,
+        layout: Layout,
+        grid: tuple[Configuration, ...],
+        run: Run,
+        generator: torch.Generator,
     ) -> None:
-        self.learner, self.layout = learner, layout
+        self.learner, self.layout, self.grid = learner, layout, grid
         self.the_run, self.generator = run, generator
         self.settings = learner.config.training
 
@@ -131,7 +129,7 @@ class _Loop:
                 return
             before = state.copied()
             try:
-                looked = self._one_epoch(state, before)
+                looked = self._one_epoch(state)
             except KeyboardInterrupt:
                 state.restore(before)  # whole epochs only: a resumed run ends the same
                 raise
@@ -160,17 +158,15 @@ class _Loop:
         look = Look(active.values, nll, missed)
         state.best.update_(active.rows, look, state.epoch, self.settings.min_gain)
 
-    def _one_epoch(self, state: TrainingState, before: TrainingState) -> bool:
+    def _one_epoch(self, state: TrainingState) -> bool:
         """Trains, looks if a look is due, and drops who is done; returns whether it looked."""
         problem, settings = self.learner.problem, self.settings
-        nll = train_epoch(state, problem, self.layout, settings, self.generator)
+        nll = train_epoch(state, problem, self.layout, self.grid, settings, self.generator)
         state.epoch += 1
         state.noise = self.generator.get_state()
-        broken = ~(state.active.values.isfinite().all(dim=1) & nll.isfinite())
-        if bool(broken.any()):
-            state.active = state.active.rolled_back(before.active, broken)
-            state.n_rollbacks += int(broken.sum())
-            logger.info("epoch %d: %d configurations rolled back", state.epoch, int(broken.sum()))
+        is_finite = state.active.values.isfinite().all(dim=1) & nll.isfinite()
+        state.n_broken += int((~is_finite).sum())
+        state.active = state.active.only(is_finite)
         if state.epoch % settings.evaluate_every and state.epoch < settings.epochs:
             return False
         self.look(state)
@@ -183,8 +179,7 @@ class _Loop:
         active, best = state.active, state.best
         feasible = best.violation[active.rows] == 0
         patience = torch.where(feasible, self.settings.patience, self.settings.epochs)
-        is_patient = state.epoch - best.epoch[active.rows] <= patience
-        return is_patient & (active.rollbacks <= MAX_ROLLBACKS)
+        return state.epoch - best.epoch[active.rows] <= patience
 
     def _report(self, state: TrainingState, pace: float) -> None:
         row, left = state.history[-1], pace * (self.settings.epochs - state.epoch)
