@@ -13,21 +13,11 @@ import numpy as np
 import pytest
 
 import ucad
+from tests.processes import run
 from ucad.cli import main
 
 UCAD = [sys.executable, "-m", "ucad"]
 QUICK = ["--solver", "search", "--factor-mechanism", "linear", "--variable-mechanism", "linear"]
-
-
-def run(*words, cwd=None, env=None):
-    return subprocess.run(
-        [*UCAD, *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        env=os.environ | (env or {}),
-    )
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,6 @@
 import contextlib
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +11,7 @@ import pytest
 import torch
 
 import ucad
+from tests import processes
 from tests.networks.models import exact_inputs, exact_network, exact_scm
 from ucad.cli import main
 from ucad.cli.network_files import load_model
@@ -82,16 +81,6 @@ def run(*words, cwd):
     return Done(exit_code.value.code, stdout.getvalue(), stderr.getvalue())
 
 
-def run_apart(*words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "ucad", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("networks")
@@ -112,7 +101,7 @@ def folder(tmp_path_factory) -> Path:
 def test_a_recording_is_a_data_set_that_fit_takes(folder):
     words = ["record", "script.py:make", "--inputs", "inputs.npy", "--sites", "layers.1"]
     words += ["layers.3", "--per-clamp", 20, "-o", "recording"]
-    done = run_apart(*words, cwd=folder)
+    done = processes.run(*words, cwd=folder)
     assert done.returncode == 0, done.stderr
     found = load_recording(folder / "recording")
     assert f"400 observational samples and {20 * found.data.n_variables}" in done.stdout

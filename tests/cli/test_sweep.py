@@ -1,18 +1,14 @@
 """`ucad sweep`, as a person would run it."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests.processes import run
 from ucad.data.formats import write
 from ucad.errors import InvalidInputError
 from ucad.simulate import paper_problem
 from ucad.sweep import read_grid, read_rows
 from ucad.sweep.work import reply_to
 
-UCAD = Path(sys.executable).with_name("ucad")
 GRID = """
 [[grid]]
 setting = "b"
@@ -22,12 +18,6 @@ n_samples = 500
 metrics = "fast"
 ceiling = false
 """
-
-
-def run(*words, cwd):
-    return subprocess.run(
-        [UCAD, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False, timeout=120
-    )
 
 
 def test_a_sweep_writes_its_table_and_goes_on_from_it(tmp_path):

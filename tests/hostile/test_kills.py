@@ -13,7 +13,7 @@ import pytest
 
 import ucad
 from tests.hostile.commands import cases, contents, copied, only_full
-from tests.hostile.processes import finish, kill_after, start, wait_for
+from tests.processes import finish, kill_after, start, wait_for
 from ucad.runs import load_run
 from ucad.sweep import read_rows
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.hostile.commands import cases, contents, copied, run
 from tests.hostile.interruptions import save_and_stop
-from tests.hostile.processes import call
+from tests.processes import call
 from ucad.files import recover, replacing, replacing_folder, write_text
 from ucad.runs import load_run, save_run
 

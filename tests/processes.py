@@ -5,14 +5,38 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import NamedTuple
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     ["ucad.cli", "ucad.estimator", "ucad.report", "ucad.simulate", "ucad.networks", "ucad.sweep"]
 )
+
+
+class Done(NamedTuple):
+    """How a command ended, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*words, cwd: Path | None = None, within: float = 240) -> Done:
+    """Runs a command to its end, in a process that need not import torch once more."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("out", "err")]
+        arguments = ([str(word) for word in words], files, os.fspath(cwd or Path.cwd()))
+        process = _CONTEXT.Process(target=_apart, args=(*arguments, dict(os.environ)))
+        process.start()
+        process.join(within)
+        if process.exitcode is None:
+            process.kill()
+            raise AssertionError(f"{words} hangs: {Path(files[1]).read_text()}")
+        return Done(process.exitcode, *(Path(file).read_text() for file in files))
 
 
 def start(words, *, log: Path) -> BaseProcess:
@@ -70,3 +94,15 @@ def _command(words: list[str], log: str) -> None:
             main(words)
         except SystemExit as ended:
             sys.exit(ended.code)
+
+
+def _apart(words: list[str], files: list[str], cwd: str, environment: dict[str, str]) -> None:
+    """What a shell does before a command: its place, its environment, where its output goes."""
+    from ucad.cli import main
+
+    for descriptor, file in zip((1, 2), files, strict=True):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), descriptor)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    main(words)
