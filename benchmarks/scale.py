@@ -142,6 +142,7 @@ def reset_peak() -> float:
 
 def measure(cell: Cell, max_seconds: float) -> dict[str, object]:
     """Fits one cell and returns its row."""
+    imports = peak_gib()
     make = nonlinear_data if cell.table == "nonlinear" else linear_data
     data, graph, z = make(cell)
     families = (NETWORK, AFFINE) if cell.table == "nonlinear" else (AFFINE, AFFINE)
@@ -161,6 +162,7 @@ def measure(cell: Cell, max_seconds: float) -> dict[str, object]:
         "product_seconds": round(product, 4),
         "times_product": round(seconds / product, 1),
         "peak_gib": round(peak, 3),
+        "imports_gib": round(imports, 3),
         "before_fit_gib": round(before, 3),
         "data_gib": round(data.x.nbytes / 2**30, 3),
         "mcc": round(float(mcc), 5),

@@ -78,7 +78,7 @@ def direct_model(prepared: Preparation) -> DirectModel | None:
     """
     problem, causes = prepared.problem, prepared.causes
     backward = causes.is_noisy and problem.is_linear
-    sets, gains = parent_sets(problem, causes.may_cause, problem.data.x, backward=backward)
+    sets, gains = parent_sets(problem, causes.may_cause, backward=backward)
     adjacency = _acyclic(sets, gains)
     driven = np.flatnonzero(adjacency.any(axis=0))
     if not len(driven):

@@ -16,9 +16,9 @@ from ucad.graph import transitive_closure
 from ucad.scm import FactorSCM
 from ucad.scm.families import NETWORK, Affine, Family
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.explained_nats import explained_nats
 from ucad.solvers.regression.fitting import Regression, unit_variance
 from ucad.solvers.regression.joint import fit_together
-from ucad.solvers.regression.moments import explained_nats
 from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.status import FitResult
 

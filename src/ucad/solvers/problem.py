@@ -10,13 +10,14 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad.data import InterventionalData, MaskedMoments
+from ucad.data.scaling import spread_of
 from ucad.errors import InvalidInputError
 from ucad.scm.families import Family, Function
 from ucad.solvers.admissible import Admissible
 from ucad.solvers.budget import Budget
 from ucad.solvers.prior import PriorKnowledge
+from ucad.solvers.regression.explained_nats import explained_nats
 from ucad.solvers.regression.fitting import ROUGH, THOROUGH, Effort, Fitter, Regression
-from ucad.solvers.regression.moments import explained_nats
 from ucad.solvers.regression.weighted_moments import explained_nats_weighted
 
 __all__ = ["PENALTY_PER_LOG_SAMPLE", "Problem", "Response"]
@@ -201,7 +202,7 @@ def _check(data: InterventionalData, n_factors: int, prior: PriorKnowledge | Non
             f"'n_factors' must be at least 1 and at most the number of variables, "
             f"{data.n_variables}. Got {n_factors} instead."
         )
-    scale = data.x.std(axis=0, dtype=np.float64)
+    scale = spread_of(data.x)
     varies = scale > 0
     if not ((scale[varies] > STANDARD[0]) & (scale[varies] < STANDARD[1])).all():
         raise InvalidInputError(

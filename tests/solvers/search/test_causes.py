@@ -65,7 +65,7 @@ def test_true_parents_of_a_screen_are_proposed_and_selected(clamp):
     A = np.asarray(truth.adjacency)
     assert causes.is_noisy
     assert causes.proposals[0][A].mean() > 0.9
-    sets, gains = parent_sets(problem, causes.proposals[0], truth.train.x, backward=True)
+    sets, gains = parent_sets(problem, causes.proposals[0], backward=True)
     made = np.flatnonzero(A.any(axis=0))
     hits = np.mean([set(sets[j]) == set(np.flatnonzero(A[:, j])) for j in made])
     assert hits > 0.7

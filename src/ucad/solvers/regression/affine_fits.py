@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
-from ucad.data.moments import RowsByVariable
+from ucad.data.moments import RowsByVariable, product
 from ucad.scm.families import Affine
 
 __all__ = ["WELL_CONDITIONED", "affine_fits"]
@@ -30,12 +30,12 @@ def affine_fits(
     O(N m (m + v)) for v variables, and O(p³) each. None where columns are nearly collinear.
     """
     design = np.column_stack([z, np.ones(len(z))]).astype(np.float64, copy=False)
-    y = x[:, list(variables)].astype(np.float64, copy=False)
-    gram, cross = design.T @ design, design.T @ y
-    square = np.einsum("sj,sj->j", y, y)
+    y = x[:, list(variables)]
+    gram, cross = design.T @ design, product(design, y)
+    square = np.einsum("sj,sj->j", y, y, dtype=np.float64)
     for at, (j, columns) in enumerate(zip(variables, parents, strict=True)):
         some, rows = np.append(columns, z.shape[1]), left_out[j]
-        out, y_out = design[rows[:, None], some], y[rows, at]
+        out, y_out = design[rows[:, None], some], y[rows, at].astype(np.float64)
         G, g = gram[np.ix_(some, some)] - out.T @ out, cross[some, at] - out.T @ y_out
         values = np.linalg.eigvalsh(G)
         if values[0] <= WELL_CONDITIONED * values[-1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -27,6 +27,7 @@ __all__ = [
     "distinct",
     "subset",
     "unit_variance",
+    "values_of",
 ]
 
 RIDGE = 1e-6
@@ -107,6 +108,16 @@ def unit_variance(function: Function, x: VariableSamples) -> Function:
     scale = values.std()
     scale = 1.0 / scale if scale > 1e-9 else 1.0
     return function.affine(float(scale), float(-scale * values.mean()))
+
+
+def values_of(
+    functions: Sequence[Function], x: VariableSamples
+) -> Float[np.ndarray, "samples functions"]:
+    """The values of functions, one column each, never held twice."""
+    values = np.empty((len(x), len(functions)), dtype=x.dtype)
+    for column, function in enumerate(functions):
+        values[:, column] = function.values(x)
+    return values
 
 
 def distinct(functions: Iterable[Function], x: VariableSamples) -> list[Function]:

@@ -9,16 +9,14 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import VariableSamples, WhichIntervened
+from ucad._types import VariableSamples
 from ucad.data.moments import MaskedMoments, RowsByVariable, product
-from ucad.scm.families import Family
 
 __all__ = [
     "MIN_SIGNAL",
     "NUMERICAL",
     "FeatureMoments",
     "LocalMoments",
-    "explained_nats",
     "local_moments",
     "masked_covariance",
     "without_noise",
@@ -34,9 +32,6 @@ below it, moments are mostly sampling error, and an inverse would blow that up t
 
 AT_ONCE = 2**22
 """Numbers of left-out samples gathered at a time: 32 MiB in double precision."""
-
-COLUMNS_AT_ONCE = 256
-"""Columns of which features are made at a time: at 10,000 samples and 7 functions, 72 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,40 +195,6 @@ def _gathered(
         if len(some):
             rows = np.concatenate([left_out[j] for j in some])
             yield some, rows, np.concatenate([[0], np.cumsum(counts[some])[:-1]])
-
-
-def explained_nats(
-    columns: Float[np.ndarray, "samples columns"],
-    x: VariableSamples,
-    is_intervened: WhichIntervened,
-    family: Family,
-) -> Float[np.ndarray, "variables columns"]:
-    """Log-likelihood that functions of each column alone gain for each variable where it is free.
-
-    Approximate: clamped samples of a variable count as if they were at its mean.
-    """
-    free = ~is_intervened
-    counts = free.sum(axis=0)
-    means = x.sum(axis=0, where=free, dtype=np.float64) / np.maximum(counts, 1)
-    targets = (x - means.astype(x.dtype)).astype(np.float32, copy=False)
-    targets[is_intervened] = 0.0
-    total = np.maximum(np.einsum("sj,sj->j", targets, targets), 1e-12)
-    gains = np.zeros((x.shape[1], columns.shape[1]))
-    for some in np.array_split(
-        np.arange(columns.shape[1]), -(-columns.shape[1] // COLUMNS_AT_ONCE)
-    ):
-        features = family.features(columns[:, some])
-        basis = np.concatenate([_basis(one) for one in features.transpose(1, 0, 2)], axis=1)
-        cross = (basis.T @ targets).astype(np.float64)
-        explained = (cross**2).reshape(len(some), -1, x.shape[1]).sum(axis=1)
-        share = np.minimum(explained / total, 1 - 1e-9)
-        gains[:, some] = (-counts / 2 * np.log1p(-share)).T
-    return gains
-
-
-def _basis(features: Float[np.ndarray, "samples functions"]) -> Float[np.ndarray, "samples rank"]:
-    """Orthonormal columns that span some functions, centred."""
-    return np.linalg.qr((features - features.mean(axis=0)).astype(np.float32))[0]
 
 
 def local_moments(

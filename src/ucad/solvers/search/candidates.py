@@ -9,21 +9,22 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
-from ucad._types import BooleanMatrix, FactorSamples, VariableSamples
+from ucad._types import BooleanMatrix, VariableSamples
 from ucad.data import InterventionalData
 from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.explained_nats import explained_nats
 from ucad.solvers.regression.fitting import unit_variance
-from ucad.solvers.regression.moments import explained_nats
 from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Selection
-from ucad.solvers.search.causes import Causes, parent_sets
+from ucad.solvers.search.causes import Causes, Columns, parent_sets
 from ucad.solvers.search.choice import Choice, Order
 from ucad.solvers.search.factor_parents import likely_parents, select_parents
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.residuals import Residuals
 from ucad.solvers.search.sparser_sums import equal_functions, without_another
 from ucad.solvers.search.turned_relations import Reading, turned_relations
 from ucad.solvers.search.variable_regressions import VariableRegressions
@@ -101,7 +102,7 @@ class Candidates:
         yield from self._known_anchors()
         first = self.causes.may_cause
         for may_cause in self._readings(done):
-            sets, _ = self._parent_sets(may_cause, self.problem.targets)
+            sets, _ = self._parent_sets(may_cause)
             for j, parents in enumerate(sets):
                 pair = (j, tuple(parents.tolist()))
                 if len(parents) and pair not in done:
@@ -150,21 +151,22 @@ class Candidates:
     def improvements(self, choice: Choice, order: Order) -> Iterator[Function]:
         """Better versions of the chosen factors, and factors that seem to be missing."""
         children = choice.children(order)
-        residual = self._residual(choice, order, children)
+        residual = Residuals(self.problem, choice, order, children)
         for k in range(len(order)):
             yield from self._pooled(choice, order, k, children, residual)
         yield from self._separated(choice, order, children)
         yield from self.missing(residual, len(order))
 
-    def missing(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
+    def missing(self, residual: Columns, n_proposals: int) -> Iterator[Function]:
         """What is left of those variables of which low-level parents predict most that is left."""
         sets, gains = self._parent_sets(self.causes.may_cause, residual)
-        for j in np.argsort(-gains, kind="stable")[:n_proposals]:
+        for j in np.argsort(-gains, kind="stable")[:n_proposals].tolist():
             if len(sets[j]):
                 allowed = np.flatnonzero(self.causes.may_cause[:, j])
-                yield from self.regressions.factors_of(residual[:, j], sets[j], allowed, int(j))
+                left = residual(slice(j, j + 1))[:, 0]
+                yield from self.regressions.factors_of(left, sets[j], allowed, j)
         if self.regressions.is_searched and not self.problem.is_linear:
-            yield from self._of_pairs(residual, n_proposals)
+            yield from self._of_pairs(residual(slice(None)), n_proposals)
 
     def of_one_parent(self, residual: VariableSamples, n_proposals: int) -> Iterator[Function]:
         """What is left of a variable as a function of the one variable that explains most of it."""
@@ -195,7 +197,7 @@ class Candidates:
         open_to = self.causes.may_cause & boolean_product(
             self.problem.admissible.labelled().parents_for(child), anchored.T
         )
-        sets, _ = self._parent_sets(open_to, self.problem.targets)
+        sets, _ = self._parent_sets(open_to)
         for j, k in np.argwhere(anchored):
             parents = sets[j]
             if prior.required_parent is not None:
@@ -232,22 +234,9 @@ class Candidates:
         return [int(i) for i in first if often[i]]
 
     def _parent_sets(
-        self, may_cause: BooleanMatrix, targets: VariableSamples
+        self, may_cause: BooleanMatrix, targets: Columns | None = None
     ) -> tuple[list[Variables], Float[np.ndarray, " variables"]]:
         return parent_sets(self.problem, may_cause, targets, backward=self._eliminates)
-
-    def _residual(self, choice: Choice, order: Order, children: Selection) -> VariableSamples:
-        """What the chosen factors leave of every variable; 0 where it is clamped."""
-        left = self._predicted(choice.values, order, children)
-        np.subtract(self.problem.targets, left, out=left)
-        if self.problem.weights is None:
-            left[self.data.is_left_out] = 0.0
-            left -= left.sum(axis=0) / np.maximum(self.data.moments.left_out.n_free, 1)
-        else:
-            mass = np.maximum(self.problem.weights.sum(axis=0), 1)
-            left -= np.einsum("sj,sj->j", left, self.problem.weights) / mass
-        left[self.data.is_left_out] = 0.0
-        return left
 
     def _pooled(
         self,
@@ -255,10 +244,10 @@ class Candidates:
         order: Order,
         k: int,
         children: Selection,
-        residual: VariableSamples,
+        residual: Columns,
     ) -> Iterator[Function]:
         """Factor k fitted to what all its children say of it, parents chosen anew."""
-        made = children.selected.reshape(len(residual.T), -1, choice.n_functions)
+        made = children.selected.reshape(self.data.n_variables, -1, choice.n_functions)
         made = np.any(made, axis=2)
         its = np.flatnonzero(made[:, order[k]])
         allowed = self._possible_parents(made, order, k)
@@ -272,7 +261,7 @@ class Candidates:
         if self.problem.weights is not None:
             root = np.sqrt(self.problem.weights[:, its])
         slope = self._slope(choice, order[k], children, its) * root
-        left = residual[:, its] * root
+        left = residual(its) * root
         regression = pseudo_target(z, slope, left, 1.0 / children.residual[its])
         allowed = likely_parents(self.data, regression, allowed, current.parents)
         parents = select_parents(self.problem, regression, allowed, backward=self._eliminates)
@@ -312,17 +301,6 @@ class Candidates:
                     yield from without_another(self.problem, *pair)
                     z, taken = choice.values[:, k], choice.values[:, other]
                     yield remainder(self.problem, z, taken, own)
-
-    def _predicted(
-        self, values: FactorSamples, order: Order, children: Selection
-    ) -> VariableSamples:
-        """What the additive regressions on the chosen factors predict of every variable."""
-        features = self.problem.variable_family.features(values[:, order])
-        width = features.shape[2]
-        chosen = [c * width + f for c in order for f in range(width)]
-        weights = children.coefficients[:, chosen].T.astype(features.dtype)
-        predicted: VariableSamples = features.reshape(len(values), -1) @ weights
-        return predicted
 
     def _slope(
         self, choice: Choice, candidate: int, children: Selection, its: Variables

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -19,7 +20,7 @@ from ucad.solvers.search.evidence import Evidence, interventional_evidence
 from ucad.solvers.search.order import search_order
 from ucad.solvers.search.own_regimes import unseen_in_own_regime
 
-__all__ = ["MAX_CANDIDATES", "Causes", "Shortlist", "find_causes", "parent_sets"]
+__all__ = ["MAX_CANDIDATES", "Causes", "Columns", "Shortlist", "Some", "find_causes", "parent_sets"]
 
 MAX_CANDIDATES = 64
 """Possible parents of a variable that are looked at."""
@@ -30,6 +31,15 @@ Markov blankets propose causes of a nonlinear variable as well: siblings may be 
 
 TARGETS_AT_ONCE = 64
 """Targets whose moments are held at a time: 64 × 400² numbers are 80 MB."""
+
+VALUES_AT_ONCE = 2**23
+"""Values of targets that are made at a time: 32 MiB in single precision."""
+
+Some: TypeAlias = slice | Int[np.ndarray, " ..."]
+"""Some variables."""
+
+Columns: TypeAlias = Callable[[Some], VariableSamples]
+"""What is predicted in place of some variables, made when it is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +175,7 @@ def _weighted(problem: Problem, candidates: list[Int[np.ndarray, " ..."]]) -> Lo
 
 
 def parent_sets(
-    problem: Problem, may_cause: BooleanMatrix, targets: VariableSamples, *, backward: bool
+    problem: Problem, may_cause: BooleanMatrix, targets: Columns | None = None, *, backward: bool
 ) -> tuple[list[Int[np.ndarray, " ..."]], Float[np.ndarray, " variables"]]:
     """For every variable the parents that predict it, among those allowed, and what they gain.
 
@@ -176,15 +186,18 @@ def parent_sets(
     width = shared.features.shape[1] // data.n_variables
     sets: list[Int[np.ndarray, " ..."]] = []
     gains = []
-    for some in np.array_split(
-        np.arange(data.n_variables), -(-data.n_variables // TARGETS_AT_ONCE)
-    ):
+    is_itself = targets is None and problem.response is None
+    at_once = min(TARGETS_AT_ONCE, max(VALUES_AT_ONCE // data.n_samples, 1))
+    for some in np.array_split(np.arange(data.n_variables), -(-data.n_variables // at_once)):
         problem.budget.check()
+        here = slice(some[0], some[-1] + 1)
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
-        y = None if targets is data.x and family.is_affine else targets[:, some]
-        if problem.weights is not None:
+        y = None
+        if not (is_itself and family.is_affine):
+            y = problem.targets[:, here] if targets is None else targets(here)
+        if problem.weights is not None and y is not None:
             moments = weighted_moments(
-                shared.features, targets[:, some], problem.weights[:, some], columns, problem.floor
+                shared.features, y, problem.weights[:, here], columns, problem.floor
             )
         else:
             moments = local_moments(

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from ucad.scm.families import Function
 from ucad.solvers.budget import Budget
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import COMPARED
+from ucad.solvers.regression.fitting import COMPARED, values_of
 from ucad.solvers.regression.moments import FeatureMoments
 from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.regression.trees import GrowShrinkTrees, TargetMoments
@@ -109,7 +109,7 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     of edges alone should count.
     """
     data, known = problem.data, problem.admissible
-    values = np.stack([f.values(data.x) for f in functions], axis=1)
+    values = values_of(functions, data.x)
     features = problem.variable_family.features(values)
     flat = features.reshape(data.n_samples, -1)
     noise = problem.noise_of(functions)
@@ -142,7 +142,7 @@ def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> l
     Of candidates that are nearly one, those stay that explain most in all.
     """
     data = problem.data
-    values = np.stack([function.values(data.x) for function in functions], axis=1)
+    values = values_of(functions, data.x)
     gains = problem.explained_nats(values, problem.targets)
     parents = _parents(functions, data.n_variables)
     gains[~problem.admissible.children_for(parents)] = 0.0

@@ -166,9 +166,9 @@ class RegimeTests:
         the regime's own mean of x_v. Where the regime has moved x_v, the two can be told apart. A
         kind of intervention that was told is believed.
         """
-        listens: Bool[np.ndarray, " variables"] = np.array(self.data.may_listen.any(axis=0))
-        enough = PREFERRED + np.log(self.data.n_variables)
-        v = self.contrasted
+        soft = [self.data.kind_of(r).may_listen for r in range(self.data.n_regimes)]
+        listens = np.asarray(self.data.targets[soft].any(axis=0))
+        v, enough = self.contrasted, PREFERRED + np.log(self.data.n_variables)
         asked = ~(listens[v] | self.is_told_clamp[v] | self.is_constant[v])
         if not asked.any():
             return listens

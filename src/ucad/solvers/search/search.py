@@ -229,7 +229,7 @@ class Search:
         left = unexplained(self.problem, self.model)
         cheap = replace(self.problem, penalty=self.problem.penalty / LENIENCE)
         lenient = Candidates(cheap, self.causes)
-        yield from lenient.missing(left, N_WEAK)
+        yield from lenient.missing(lambda some: left[:, some], N_WEAK)
         yield from lenient.of_one_parent(left, N_WEAK)
 
     def _impose(self, prior: PriorKnowledge) -> None:
