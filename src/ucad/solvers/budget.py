@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from ucad.errors import InvalidInputError
+from ucad.parameters import as_number
 
 __all__ = ["Budget", "BudgetEndedError"]
 
@@ -29,11 +29,9 @@ class Budget:
     """
 
     def __init__(self, max_seconds: float | None = None) -> None:
-        if max_seconds is not None and not (max_seconds > 0 and math.isfinite(max_seconds)):
-            raise InvalidInputError(
-                "The 'max_seconds' parameter must be a finite number above 0, or None for no "
-                f"limit. Got {max_seconds} instead."
-            )
+        if max_seconds is not None:
+            wanted = "a finite number above 0, or None for no limit"
+            as_number(max_seconds, "max_seconds", wanted, math.ulp(0.0), math.inf)
         self.max_seconds = max_seconds
         self.cut_short = False
         self._started = time.monotonic()

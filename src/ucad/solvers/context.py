@@ -6,7 +6,6 @@ it; what the context does is estimated beside, and kept in the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +15,8 @@ from jaxtyping import Bool, Float
 from ucad._types import VariableSamples
 from ucad.data import InterventionalData, Scaling
 from ucad.data.context import Context
-from ucad.errors import InvalidInputError
 from ucad.scm import ActsOn, ContextEffect, FactorSCM, at_average_context
-from ucad.solvers.status import FitResult
+from ucad.solvers.status import Fit, FitResult
 
 __all__ = ["CONTEXT_CHOICES", "fit_in_context", "where_it_acts"]
 
@@ -42,9 +40,6 @@ MIN_AT_REST = 20
 SINGULAR = 1e-8
 """Share of the largest eigenvalue below which covariates are collinear, such as all indicators of
 one column."""
-
-Fit = Callable[[InterventionalData, InterventionalData], FitResult]
-"""Fits standardised samples without a context; the second part is for validation."""
 
 
 def fit_in_context(
@@ -104,15 +99,6 @@ def where_it_acts(data: InterventionalData) -> ActsOn:
     return ActsOn.MECHANISMS if evidence < -MIN_EVIDENCE else ActsOn.READINGS
 
 
-def check_choice(acts_on: str) -> None:
-    """Refuses a place where no context acts."""
-    if acts_on not in CONTEXT_CHOICES:
-        raise InvalidInputError(
-            f"The 'context_acts_on' parameter must be one of {', '.join(CONTEXT_CHOICES)}. Got "
-            f"{acts_on!r} instead."
-        )
-
-
 def _noted(result: FitResult, data: InterventionalData) -> FitResult:
     """The result with a sentence on what the context does, for the report and the certificate."""
     effect = result.scm.context
@@ -126,7 +112,7 @@ def _noted(result: FitResult, data: InterventionalData) -> FitResult:
         f"{np.median(share):.0%} of the variance of the median variable and {share[most]:.0%} of "
         f"that of {data.variable_names[most]}. Factors, effects and tests are at its average."
     )
-    return replace(result, status=replace(result.status, notes=(*result.status.notes, note)))
+    return result.with_notes(note)
 
 
 def _fitted(data: InterventionalData, validation: InterventionalData, fit: Fit) -> FitResult:

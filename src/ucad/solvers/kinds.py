@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,12 +13,9 @@ from ucad.claims.samples import TestSamples
 from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.scm import FactorSCM
-from ucad.solvers.status import FitResult
+from ucad.solvers.status import Fit, FitResult
 
 __all__ = ["fit_by_kind", "is_doubtful", "told_as_clamps", "with_nothing_believed"]
-
-Fit = Callable[[InterventionalData, InterventionalData], FitResult]
-"""Fits samples; the second part is for validation."""
 
 UNTOLD = "of what kind the interventions are (tell it: --intervention, or with_kinds)"
 """What keeps a graph from being claimed in full where regimes given as clamps proved to be none."""

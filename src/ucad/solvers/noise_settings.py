@@ -1,4 +1,4 @@
-"""What a fit is told of noise: of readings, and the law of a variable given its factors."""
+"""The noise of readings, in the units of the data that a solver gets."""
 
 from __future__ import annotations
 
@@ -8,24 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad.data import InterventionalData
-from ucad.errors import InvalidInputError
-from ucad.parameters import one_of
-from ucad.scm.noise import NOISES
 
-__all__ = ["check_noise_family", "noise_in_units_of"]
-
-AUTO = "auto"
-"""Asks for the family that held-out samples prefer."""
-
-
-def check_noise_family(name: str, solver: str) -> None:
-    """Refuses a family that there is none of, or that the solver does not fit."""
-    one_of(name, "noise", [AUTO, *(family.name for family in NOISES)])
-    if name not in (AUTO, NOISES[0].name) and solver not in (AUTO, "search"):
-        raise InvalidInputError(
-            f"The solver '{solver}' fits normal noise only. Use 'search', or noise='gaussian'. "
-            f"Got noise={name!r}."
-        )
+__all__ = ["noise_in_units_of"]
 
 
 def noise_in_units_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,17 +15,18 @@ import torch
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.parameters import as_number, one_of
+from ucad.parameters import one_of
 from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
+from ucad.scm.noise import NOISES
 from ucad.solvers.budget import Budget
-from ucad.solvers.context import Fit, check_choice, fit_in_context
+from ucad.solvers.context import CONTEXT_CHOICES, fit_in_context
 from ucad.solvers.kinds import fit_by_kind
-from ucad.solvers.noise_settings import check_noise_family, noise_in_units_of
+from ucad.solvers.noise_settings import noise_in_units_of
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
-from ucad.solvers.status import FitResult
+from ucad.solvers.status import Fit, FitResult
 from ucad.solvers.threads import one_thread
-from ucad.solvers.unmeasured import check_unmeasured, fit_with_unmeasured
+from ucad.solvers.unmeasured import UNMEASURED_CHOICES, fit_with_unmeasured
 
 __all__ = [
     "AUTO",
@@ -98,6 +98,7 @@ class SolverEntry(NamedTuple):
         takes_context: whether it takes a context itself, F_X(z, w); others get samples at the
             average context.
         takes_readouts: whether it uses the rest of a network after each layer.
+        takes_noise: whether it fits measurement noise, and noise that is not normal.
     """
 
     where: str
@@ -107,11 +108,14 @@ class SolverEntry(NamedTuple):
     uses_device: bool = False
     takes_context: bool = False
     takes_readouts: bool = False
+    takes_noise: bool = False
 
 
 SOLVERS = {
-    AUTO: SolverEntry("ucad.solvers.search.solver:SEARCH", "the search"),
-    "search": SolverEntry("ucad.solvers.search.solver:SEARCH", "anchors, found by regressions"),
+    AUTO: SolverEntry("ucad.solvers.search.solver:SEARCH", "the search", takes_noise=True),
+    "search": SolverEntry(
+        "ucad.solvers.search.solver:SEARCH", "anchors, found by regressions", takes_noise=True
+    ),
     "gradient": SolverEntry(
         "ucad.solvers.gradient.solver:FAST", "the paper's objective, tuned", uses_device=True
     ),
@@ -194,43 +198,39 @@ class SolveSettings:
             ("solver", list(SOLVERS)),
             ("factor_mechanism", families),
             ("variable_mechanism", families),
+            ("context_acts_on", CONTEXT_CHOICES),
+            ("unmeasured", UNMEASURED_CHOICES),
         ]:
             one_of(getattr(self, name), name, choices)
-        if self.max_seconds is not None:
-            wanted = "a finite number above 0, or None for no limit"
-            as_number(self.max_seconds, "max_seconds", wanted, math.ulp(0.0), math.inf)
+        one_of(self.noise_family, "noise", [AUTO, *(family.name for family in NOISES)])
+        Budget(self.max_seconds)  # refuses what is no limit
         if not isinstance(self.prior, PriorKnowledge | None):
             raise InvalidInputError(
                 f"The 'prior' parameter must be a PriorKnowledge, which "
                 f"`ucad.solvers.prior.read_prior` reads from a file. Got {self.prior!r} instead."
             )
-        if self.prior is not None and not SOLVERS[self.solver].takes_prior:
-            raise InvalidInputError(
-                f"The solver '{self.solver}' takes no prior knowledge. Use 'search' or 'gradient'."
-            )
-        if self.readouts is not None and not SOLVERS[self.solver].takes_readouts:
-            able = " or ".join(f"'{n}'" for n, entry in SOLVERS.items() if entry.takes_readouts)
-            raise InvalidInputError(
-                f"The solver '{self.solver}' takes no readouts of a network. Use {able}."
-            )
-        check_choice(self.context_acts_on)
-        check_unmeasured(self.unmeasured)
-        _check_device(self.device, self.solver)
-        if self.noise is not None:
-            self._check_noise()
-        check_noise_family(self.noise_family, self.solver)
-
-    def _check_noise(self) -> None:
-        """Only the linear search knows of readings with noise."""
-        if self.solver not in (AUTO, "search"):
-            raise InvalidInputError(
-                f"The solver '{self.solver}' knows no measurement noise. Use 'search', or "
-                "measurement='none'."
-            )
+        self._check_abilities()
         for side in (self.factor_mechanism, self.variable_mechanism):
-            if side not in (AUTO, AFFINE.name):
+            if self.noise is not None and side not in (AUTO, AFFINE.name):
                 raise InvalidInputError(
                     f"With measurement noise, mechanisms must be linear. Got {side!r} instead."
+                )
+
+    def _check_abilities(self) -> None:
+        """Refuses what the solver cannot do, and names those that can."""
+        is_normal = self.noise_family in (AUTO, NOISES[0].name)
+        on_cpu = _kind_of(self.device) == "cpu"
+        for is_asked, ability, what in [
+            (self.prior is not None, "takes_prior", "prior knowledge"),
+            (self.readouts is not None, "takes_readouts", "readouts of a network"),
+            (self.noise is not None, "takes_noise", "measurement noise"),
+            (not is_normal, "takes_noise", f"noise {self.noise_family!r}, only normal noise"),
+            (not on_cpu, "uses_device", f"device {self.device!r}, only the CPU"),
+        ]:
+            if is_asked and not getattr(SOLVERS[self.solver], ability):
+                able = " or ".join(f"'{n}'" for n, one in SOLVERS.items() if getattr(one, ability))
+                raise InvalidInputError(
+                    f"The solver '{self.solver}' takes no {what}. Use {able} for that."
                 )
 
 
@@ -328,16 +328,11 @@ def families_asked_for(
     return tuple(itertools.product(each[0], each[1]))
 
 
-def _check_device(device: str, solver: str) -> None:
+def _kind_of(device: str) -> str:
     try:
-        kind = torch.device(device).type
+        return torch.device(device).type
     except (RuntimeError, TypeError) as error:
         raise InvalidInputError(
             f"The 'device' parameter must name a device of torch, like 'cpu' or 'cuda'. "
             f"Got {device!r} instead."
         ) from error
-    if kind != "cpu" and not SOLVERS[solver].uses_device:
-        raise InvalidInputError(
-            f"The solver '{solver}' computes on the CPU only. Got device={device!r}. "
-            f"'gradient' and 'gradient-paper' use other devices."
-        )

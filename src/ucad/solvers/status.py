@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ucad.claims.hidden_actions import HiddenAction, marked
 from ucad.data import InterventionalData
@@ -13,7 +13,10 @@ from ucad.errors import FormatError, did_you_mean
 from ucad.notebook import folded, paragraph
 from ucad.scm import FactorSCM, at_average_context
 
-__all__ = ["FitResult", "FitStatus"]
+__all__ = ["Fit", "FitResult", "FitStatus", "HistoryRow"]
+
+HistoryRow: TypeAlias = dict[str, float | int | str]
+"""Figures of one report of progress."""
 
 _TEXTS = ("removed_edges", "advice", "notes", "guesses")
 _PAIRS = "open_directions"
@@ -129,7 +132,7 @@ class FitResult:
     scm: FactorSCM
     status: FitStatus
     validation_nll: float
-    history: tuple[dict[str, float | int | str], ...] = ()
+    history: tuple[HistoryRow, ...] = ()
     seconds: float = 0.0
     kinds: tuple[RegimeKind, ...] = ()
     acts_on: tuple[HiddenAction, ...] = ()
@@ -148,3 +151,7 @@ class FitResult:
         """
         known = replace(data, kinds=self.kinds or data.kinds)
         return at_average_context(scm, marked(known, self.acts_on))
+
+
+Fit: TypeAlias = Callable[[InterventionalData, InterventionalData], FitResult]
+"""Fits samples; the second part is for validation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -11,19 +11,15 @@ import numpy as np
 from ucad.claims.hidden_actions import HiddenAction, hidden_actions, left_out
 from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
-from ucad.errors import InvalidInputError, did_you_mean
-from ucad.solvers.status import FitResult
+from ucad.solvers.status import Fit, FitResult
 
-__all__ = ["UNMEASURED_CHOICES", "check_unmeasured", "fit_with_unmeasured"]
+__all__ = ["UNMEASURED_CHOICES", "fit_with_unmeasured"]
 
 UNMEASURED_CHOICES = ("keep", "infer", "drop")
 """`keep` takes their samples as they are, `infer` asks what they act on, `drop` leaves them out."""
 
 MAX_SHOWN = 6
 """Regimes of which a note says what they act on; the others are counted."""
-
-Fit = Callable[[InterventionalData, InterventionalData], FitResult]
-"""Fits samples; the second part is for validation."""
 
 
 def fit_with_unmeasured(
@@ -50,17 +46,7 @@ def fit_with_unmeasured(
         parts = [left_out(part, first, result.scm) for part in (data, validation)]
         result = fit(parts[0], parts[1])
     found = hidden_actions(result.scm, data)
-    status = replace(result.status, notes=(*result.status.notes, *_notes(found)))
-    return replace(result, status=status, acts_on=found)
-
-
-def check_unmeasured(choice: str) -> None:
-    """Refuses a choice that there is not."""
-    if choice not in UNMEASURED_CHOICES:
-        raise InvalidInputError(
-            f"The 'unmeasured' parameter must be one of {', '.join(UNMEASURED_CHOICES)}. Got "
-            f"{choice!r} instead.{did_you_mean(choice, UNMEASURED_CHOICES)}"
-        )
+    return replace(result.with_notes(*_notes(found)), acts_on=found)
 
 
 def _notes(found: Sequence[HiddenAction]) -> tuple[str, ...]:

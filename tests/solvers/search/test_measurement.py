@@ -101,7 +101,7 @@ def test_clamps_that_move_no_mean_bar_nothing() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "gradient"}, "knows no measurement noise"),
+        ({"solver": "gradient"}, "takes no measurement noise"),
         ({"variable_mechanism": "mlp"}, "mechanisms must be linear"),
     ],
 )

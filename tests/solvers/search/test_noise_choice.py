@@ -46,7 +46,7 @@ def test_values_that_are_no_counts_are_refused_as_counts():
 
 
 def test_only_the_search_fits_other_noise():
-    with pytest.raises(InvalidInputError, match="fits normal noise only"):
+    with pytest.raises(InvalidInputError, match="only normal noise"):
         SolveSettings(n_factors=1, solver="gradient", noise_family="student")
 
 

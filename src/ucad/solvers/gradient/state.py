@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,11 +13,9 @@ from torch import Tensor
 
 from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
 from ucad.solvers.gradient.mechanisms import Parameters
+from ucad.solvers.status import HistoryRow
 
-__all__ = ["Active", "Best", "HistoryRow", "Layout", "Look", "TrainingState"]
-
-HistoryRow: TypeAlias = dict[str, float | int | str]
-"""What the history says of one look at the validation data."""
+__all__ = ["Active", "Best", "Layout", "Look", "TrainingState"]
 
 Part = TypeVar("Part")
 

@@ -18,7 +18,8 @@ from ucad.solvers.gradient.mechanisms import Parameters
 from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.gradient.relaxed_graph import discrete_graph, expected_graph
 from ucad.solvers.gradient.settings import Configuration, Feasibility
-from ucad.solvers.gradient.state import HistoryRow, Layout, Look, TrainingState
+from ucad.solvers.gradient.state import Layout, Look, TrainingState
+from ucad.solvers.status import HistoryRow
 
 __all__ = ["Run", "Trained", "train"]
 

@@ -9,14 +9,13 @@ from ucad.data import InterventionalData
 from ucad.scm import FactorSCM
 from ucad.solvers.layered.layer_pairs import LayerPair, PairData
 from ucad.solvers.layered.pair_model import PairModel, assemble
+from ucad.solvers.status import HistoryRow
 
 __all__ = ["FitPair", "Fitted", "PairFit", "fit_pairs"]
 
 MAX_SCORED_SAMPLES = 20_000
 """The validation NLL is taken of at most so many samples. Its standard error is then below a
 hundredth of the spread of the NLL between samples, and a recording may have millions."""
-
-HistoryRow: TypeAlias = dict[str, float | int | str]
 
 
 class PairFit(NamedTuple):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -16,6 +14,7 @@ from ucad.errors import check_setting
 from ucad.solvers.budget import Budget
 from ucad.solvers.layered.binary_factors import BinaryFactor, BinaryFactorSearch
 from ucad.solvers.layered.layer_pairs import PairData
+from ucad.solvers.registry import Readout
 
 __all__ = ["BottleneckConfig", "PairTraining", "Readout"]
 
@@ -26,9 +25,6 @@ starting point: single precision carries seven digits."""
 DECODER_START_SCALE = 0.3
 """Standard deviation of a decoded effect at the start, in units of `PairData`: small beside the
 effect's own, so that the first steps build up the decoder instead of taking it down."""
-
-Readout: TypeAlias = Callable[[Tensor], Tensor]
-"""From the units of a layer to the network's output (logits), with gradients."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,10 @@ from ucad.solvers.layered.active_slopes import (
     active_slopes,
     anchor_directions,
 )
-from ucad.solvers.layered.fit_pairs import HistoryRow, PairFit, fit_pairs
+from ucad.solvers.layered.fit_pairs import PairFit, fit_pairs
 from ucad.solvers.layered.layer_pairs import PairData, layer_pairs
 from ucad.solvers.layered.pair_model import PairModel, network
-from ucad.solvers.status import FitResult, FitStatus
+from ucad.solvers.status import FitResult, FitStatus, HistoryRow
 
 __all__ = ["fit_rectified"]
 
