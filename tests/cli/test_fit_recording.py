@@ -40,7 +40,14 @@ def test_the_command_that_record_prints_finds_the_concepts(folder, capsys):
     assert run(*words, "--per-clamp", "5", "-o", "recording") == 0
     printed = capsys.readouterr().out.rpartition("Next: ucad ")[2].split()
     assert run(*printed, "--quiet") == 0
-    assert "Z2 = input[2] input[3]" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "Z2 = input[2] input[3]" in told
+    x = np.load("inputs.npy") > 0.5
+    labels = {"first": x[:, 0] & x[:, 1], "second": x[:, 2] ^ x[:, 3]}
+    np.savez("labels.npz", outcome=labels["first"] | labels["second"], **labels)
+    cheap = ("--pairs", "60", "--draws", "2", "--ceiling", "0")
+    assert run(*told.rpartition("Next:")[2].split()[1:], *cheap) == 0
+    assert "first: best factor Z1" in capsys.readouterr().out
     found = load_run("run")
     assert found.settings["replaces"] is True
     assert found.scm.graph.n_factors == 2
@@ -51,3 +58,8 @@ def test_behaviour_without_the_network_says_what_is_missing(folder, capsys):
     run(*words, "--per-clamp", "5", "-o", "recording")
     assert run("fit", "recording", "--solver", "behaviour", "-o", "run") == 2
     assert "--model script.py:name" in capsys.readouterr().err
+
+
+def test_a_network_is_refused_for_a_file_that_is_no_recording(folder, capsys):
+    assert run("fit", "inputs.npy", "--model", "network.py:model", "-o", "run") == 2
+    assert "folder that ucad record has written" in capsys.readouterr().err

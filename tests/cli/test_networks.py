@@ -126,16 +126,18 @@ def test_a_recording_is_a_data_set_that_fit_takes(folder):
 def test_fit_takes_the_network_so_that_errors_count_by_its_decisions(folder):
     words = ["record", "script.py:model", "--inputs", "inputs.npy", "--sites", "layers.1"]
     run(*words, "layers.3", "--per-clamp", 5, "-o", "again", "--quiet", cwd=folder)
-    words = ["fit", "again", "--factors", 1, "--solver", "bottleneck", "--quiet"]
+    words = ["fit", "again", "--factors", 2, "--solver", "switch", "--quiet"]
     plain = run(*words, "-o", "plain", cwd=folder)
-    with_rest = run(*words, "--network", "script.py:model", "-o", "rest", cwd=folder)
+    with_rest = run(*words, "--model", "script.py:model", "-o", "rest", cwd=folder)
     for done, name in ((plain, "plain"), (with_rest, "rest")):
         status = ucad.load(folder / name).status_
         assert done.returncode == (0 if status.converged and status.feasible else 1), done.stderr
         assert str(status)[:40] in " ".join(done.stdout.split())
-    models = [ucad.load(folder / name).scm_.factor_mechanism.weight for name in ("plain", "rest")]
-    assert not torch.equal(*models)
-    refused = run(*words[:4], "--network", "script.py:model", "-o", "no", cwd=folder)
+    x = load_recording(folder / "again").data.x
+    factors = [ucad.load(folder / name).transform(x) for name in ("plain", "rest")]
+    assert not np.allclose(*factors)
+    words[5] = "search"
+    refused = run(*words, "--model", "script.py:model", "-o", "no", cwd=folder)
     assert refused.returncode == 2
     assert "takes no readouts of a network. Use 'bottleneck' or 'switch'" in refused.stderr
 

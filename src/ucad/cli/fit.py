@@ -104,7 +104,7 @@ def fit(
     json
         Print the result as JSON.
     """
-    from ucad.cli.fit_recording import asks_network, fit_recording, is_recording
+    from ucad.cli.fit_recording import asks_network, fit_recording
     from ucad.cli.settings import resolve
     from ucad.consensus.resampling import check_n_runs
     from ucad.consensus.running import RunOptions
@@ -121,10 +121,11 @@ def fit(
         raise InvalidInputError("Say where to write the run folder: -o run/")
     _check_output(output, force=force, resume=resume)
     replace = force or resume
-    if is_recording(data) and asks_network(settings, network):
+    if asks_network(data, settings, network):
         return fit_recording(data, settings, output, network, quiet=quiet, json=json, force=replace)
     where = RunOptions(n_jobs=jobs, on=on)
-    return fit_model(data, settings, output, where, quiet=quiet, json=json, replace=replace)
+    rest = network if network.model is not None else None
+    return fit_model(data, settings, output, where, rest, quiet=quiet, json=json, replace=replace)
 
 
 def fit_model(
@@ -132,6 +133,7 @@ def fit_model(
     settings: FitSettings,
     output: Path,
     where: RunOptions | None = None,
+    network: NetworkOptions | None = None,
     *,
     quiet: bool,
     json: bool,
@@ -153,8 +155,8 @@ def fit_model(
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = estimator_for(settings, measured.variable_names)
-        if settings.network is not None:
-            model.set_params(readouts=load_readouts(path, settings.network))
+        if network is not None:
+            model.set_params(readouts=load_readouts(path, network))
         if where is not None:
             model.set_params(n_jobs=where.n_jobs, runs_on=where.on)
         model.set_params(progress=progress).fit(measured, checkpoint=checkpoint)

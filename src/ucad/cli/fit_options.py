@@ -93,8 +93,6 @@ class ModelOptions:
             clamped samples show.
         unmeasured: Regimes whose target is not among the variables: keep their samples as they are,
             infer what they act on, or drop them.
-        network: For a recording, by bottleneck or switch: script.py:name, the model that was
-            recorded. Errors then count by what they do to its own decisions. The script is run.
         standardise: Fit on variables of mean 0 and variance 1.
         validation_share: The part of the samples held out to choose between models.
         seed: Random seed.
@@ -111,7 +109,6 @@ class ModelOptions:
     prior: str | None = None
     context_acts_on: str | None = None
     unmeasured: str | None = None
-    network: str | None = None
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None
     validation_share: float | None = None
     seed: Whole | None = None
@@ -127,9 +124,10 @@ class NetworkOptions:
 
     Attributes:
         model: For a recording: the network, script.py:name as for ucad record; the script is run.
-            Factors are then found by what the network decides (solver auto or behaviour), or by a
-            bottleneck that keeps its decisions, and --factors may stay auto.
-        inputs: The inputs that the recording was made on.
+            With the solver auto factors are found by what the network decides (behaviour), or,
+            where that finds none, by a bottleneck that keeps its decisions; --factors may stay
+            auto. In a bottleneck or switch errors count by what they do to decisions.
+        inputs: The inputs that the recording was made on, if they are not where they were.
         read_output: What counts of the output: logits, logits@-1, or script.py:function.
         decide: What it decides: largest (the largest logit, or the sign of the only one), labels
             (all labels of a multi-label network) or label:3 (one of them).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import logging
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,9 +39,26 @@ def is_recording(path: Path) -> bool:
     return path.is_dir() and (path / "recording.json").exists()
 
 
-def asks_network(settings: FitSettings, asked: NetworkOptions) -> bool:
-    """Whether the fit is to run the network itself."""
-    return asked.model is not None or settings.solver == "behaviour"
+def asks_network(path: Path, settings: FitSettings, asked: NetworkOptions) -> bool:
+    """Whether the fit is one of those that run the network itself.
+
+    Raises:
+        InvalidInputError: the network is given for a file that is no recording, or is missing.
+    """
+    if not is_recording(path):
+        if asked.model is None:
+            return False
+        raise InvalidInputError(
+            f"--model is for a folder that ucad record has written. '{path}' is none."
+        )
+    if asked.model is None and settings.solver == "behaviour":
+        raise InvalidInputError(
+            "A recorded network is fitted with the network itself: add --model script.py:name (and "
+            "--inputs FILE), as for ucad record, or name another solver and --factors."
+        )
+    from ucad.networks.fitting import NETWORK_SOLVERS
+
+    return asked.model is not None and settings.solver in NETWORK_SOLVERS
 
 
 def fit_recording(
@@ -57,12 +75,8 @@ def fit_recording(
     from ucad.cli.progress import shown_progress
     from ucad.networks import NetworkSettings, decide_by, fit_network, load_recording
 
-    reference = asked.model or settings.network
-    if reference is None:
-        raise InvalidInputError(
-            "A recorded network is fitted with the network itself: add --model script.py:name (and "
-            "--inputs FILE), as for ucad record, or name another solver and --factors."
-        )
+    reference = asked.model
+    assert reference is not None, "asks_network has looked"
     where = asked.inputs or noted_inputs(path)
     number = settings.factors if isinstance(settings.factors, int) else None
     options = NetworkSettings(
@@ -76,11 +90,25 @@ def fit_recording(
     network, inputs = load_model(reference), read_inputs(where)
     with shown_progress(quiet=quiet or json) as progress, told_if_the_model_fails():
         found = fit_network(network, inputs, recording, options, progress)
-    settings_kept = {"solver": found.solver, "decide": asked.decide, "replaces": found.replaces}
+    settings_kept: dict[str, object] = {
+        "solver": found.solver,
+        "decide": asked.decide,
+        "replaces": found.replaces,
+    }
+    if asked.read_output is not None:
+        settings_kept["read_output"] = asked.read_output
     about = {"path": path.name, "model": reference, "inputs": str(where)}
     _save(found, output, settings_kept, about, force=force)
     _tell(found, output, _report(output), json=json)
+    if not json:
+        print(f"Next:       {_next_command(path, output, reference, where)}")
     return DONE if found.status.converged else UNFINISHED
+
+
+def _next_command(recording: Path, output: Path, model: str, inputs: Path) -> str:
+    words = ["ucad", "steer", str(output), "--model", model, "--inputs", str(inputs)]
+    words += ["--recording", str(recording), "--labels", "labels.npz"]
+    return shlex.join(words)
 
 
 def _save(

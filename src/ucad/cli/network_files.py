@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import nn
 
+    from ucad.cli.fit_options import NetworkOptions
     from ucad.networks import Inputs
     from ucad.networks.outputs import ReadOutput
 
@@ -68,16 +69,15 @@ def load_reader(reference: str | None) -> ReadOutput:
     return found
 
 
-def load_readouts(recording: Path, reference: str) -> tuple[Any, ...]:
-    """The rest of a recorded network after every site but the first.
-
-    The inputs are those that `ucad record` noted, looked for from here and beside the recording.
-    """
+def load_readouts(recording: Path, asked: NetworkOptions) -> tuple[Any, ...]:
+    """The rest of a recorded network after every site but the first."""
     from ucad.networks import load_recording, readouts
 
-    found = load_recording(recording)
+    assert asked.model is not None, "readouts are of a network"
+    found, inputs = load_recording(recording), read_inputs(asked.inputs or noted_inputs(recording))
+    model, reader = load_model(asked.model), load_reader(asked.read_output)
     with told_if_the_model_fails():
-        return readouts(load_model(reference), found, read_inputs(noted_inputs(recording)))
+        return readouts(model, found, inputs, read_output=reader)
 
 
 def noted_inputs(recording: Path) -> Path:

@@ -72,7 +72,6 @@ class FitSettings:
     missing: str = "error"
     memory: float | None = None
     gene_sets: str | None = None
-    network: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MAX_SEED:

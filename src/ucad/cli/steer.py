@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -46,7 +47,7 @@ def steer(
     steps: Count = 300,
     blocks: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
     read_output: str | None = None,
-    decide: str = "largest",
+    decide: str | None = None,
     seed: Seed = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     json: bool = False,
@@ -88,10 +89,11 @@ def steer(
         network's own decisions on hybrid inputs are then the ceiling.
     read_output
         What counts of the model's output: logits, 0/logits, or logits@-1 for the last token; or
-        script.py:function. By default the only tensor, or logits.
+        script.py:function. By default as for the fit: the only tensor, or logits.
     decide
         largest (the largest logit, or the sign of the only one), labels (all labels of a
-        multi-label network, outcome being inputs x labels) or label:3 (one of them).
+        multi-label network, outcome being inputs x labels) or label:3 (one of them). By default
+        as for the fit.
     seed
         Of pairs and placebos.
     output
@@ -113,21 +115,18 @@ def steer(
     if path.exists() and "doses" not in read_json(path):
         raise InvalidInputError(f"'{path}' exists and is no table of ucad steer: it is kept.")
     acts = None if recording is None else load_recording(recording).activations
-    replaces, reader = bool(fitted.settings.get("replaces", False)), load_reader(read_output)
-    network = load_model(model)
+    replaces, network = bool(fitted.settings.get("replaces", False)), load_model(model)
+    reader = load_reader(read_output or _noted_reader(fitted.settings))
     steering = Steering(
         network, fitted.scm, activations=acts, read_output=reader, replaces=replaces
     )
-    rows, decided = read_inputs(inputs), decide_by(decide)
+    decided = decide_by(decide or str(fitted.settings.get("decide", "largest")))
+    rows = read_inputs(inputs)
     with told_if_the_model_fails():
         if labels is not None:
-            settings = SteeringSettings(
-                n_draws=draws,
-                ceiling_directions=ceiling,
-                n_starts=starts,
-                subspace=SubspaceSettings(n_steps=steps),
-                seed=seed,
-            )
+            subspace = SubspaceSettings(n_steps=steps)
+            n = {"n_draws": draws, "ceiling_directions": ceiling, "n_starts": starts}
+            settings = SteeringSettings(**n, subspace=subspace, seed=seed)
             told = _Labelled(labels, pairs, decided, read_blocks(blocks), quiet=json)
             table = told.table(steering, rows, settings)
             result: dict[str, Any] = json_module.loads(table.to_json())
@@ -139,6 +138,19 @@ def steer(
         result["doses"] = _doses(steering, rows, _Draws(pairs, draws, seed), decided)
     write_text(path, json_module.dumps(result, indent=1, ensure_ascii=False))
     print(json_module.dumps(result) if json else f"{text}\n\nWritten to {path}")
+
+
+def _noted_reader(settings: Mapping[str, Any]) -> str | None:
+    """What the fit read of the output; a script is run only if the command names it."""
+    noted = settings.get("read_output")
+    if noted is None:
+        return None
+    if ".py:" in str(noted):
+        raise InvalidInputError(
+            f"The run was fitted with --read-output {noted}. A script is run only if the command "
+            "names it: give --read-output again."
+        )
+    return str(noted)
 
 
 class _Labelled(NamedTuple):

@@ -15,11 +15,12 @@ from ucad.data import InterventionalData
 from ucad.data.context import Context
 from ucad.errors import InvalidInputError
 from ucad.networks.behaviour.fit import (
+    CERTIFIED,
     BehaviourFit,
     BehaviourSettings,
-    GapReport,
     fit_behaviour,
 )
+from ucad.networks.behaviour.reports import GapReport
 from ucad.networks.decisions import Decide, decision
 from ucad.networks.diagnosis import Diagnosis, diagnose_subject
 from ucad.networks.features import covariates_of
@@ -42,10 +43,6 @@ NETWORK_SOLVERS = (AUTO, BEHAVIOUR, BOTTLENECK)
 
 MAX_ROWS = 10_000
 """Inputs on which units are read for a bottleneck and for the sample that a run folder keeps."""
-
-CERTIFIED = 0.95
-"""Agreement of a factor's swaps with the network's own answers from which on it counts as the
-variable that the network uses."""
 
 
 @dataclass(frozen=True, kw_only=True)

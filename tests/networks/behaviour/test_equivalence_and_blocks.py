@@ -1,6 +1,7 @@
 """Classes and blocks: right on functions that have them, none on those that have not."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -17,7 +18,7 @@ from ucad.networks import AllLabels, features_of
 from ucad.networks.behaviour.blocks import find_blocks
 from ucad.networks.behaviour.borders import rows_away_from_borders
 from ucad.networks.behaviour.concepts import BlockConcept, state_concept
-from ucad.networks.behaviour.equivalence import find_classes
+from ucad.networks.behaviour.equivalence import Resolution, find_classes
 from ucad.networks.behaviour.recombining import why_not_recombined
 from ucad.networks.subject import Subject
 
@@ -27,6 +28,24 @@ def test_errors_of_a_network_make_no_class_of_their_own():
     signatures = np.repeat([[0] * 40, [1] * 40], [60, 40], axis=0)
     signatures ^= rng.random(signatures.shape) < 0.03
     assert find_classes(signatures).n_classes == 2
+
+
+def test_a_gap_between_distances_tells_classes_that_rarely_differ():
+    rare = np.zeros((2, 200), dtype=int)
+    rare[1, :8] = 1
+    signatures = np.repeat(rare, [140, 10], axis=0)
+    assert find_classes(signatures).n_classes == 1
+    fine = find_classes(signatures, Resolution.FINE)
+    assert fine.n_classes == 2
+    assert fine.is_clear
+    assert set(fine.telling(60)) == set(range(8))
+    assert fine.seen_in(fine.telling(60)).labels(signatures[:, :8]).sum() == 10
+
+
+def test_settings_that_act_gradually_have_no_gap():
+    signatures = (np.arange(200) < np.linspace(0, 19, 150)[:, None]).astype(int)
+    fine = find_classes(signatures, Resolution.FINE)
+    assert (fine.n_classes, fine.is_clear) == (1, False)
 
 
 def test_the_states_of_an_adder_are_its_carries():
@@ -130,6 +149,42 @@ def test_settings_near_a_border_make_no_class_of_their_own():
     away = rows_away_from_borders(subject, found.relevant)
     assert 400 < len(away) < len(x)
     assert np.abs(x[away, :4]).min() > 0.01
+
+
+class Formula(nn.Module):
+    """A Boolean function of bits as a network without errors."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(*(x > 0.5).T)[:, None].double() - 0.5
+
+
+FORMULAS = {
+    "wide": (lambda a, b, c, d, e, f: (a & b & c & d) | (e ^ f), "0123 45"),
+    "nested": (lambda a, b, c, d, e, f: ((((a ^ b) & c) | d) ^ e) & f, "01 012 0123 01234"),
+    "shared": (lambda a, b, c, d, *_: ((a & b) ^ c) | (a & b & d), "01"),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_wide_nested_and_shared_concepts_are_found(name):
+    function, wanted = FORMULAS[name]
+    x = np.random.default_rng(0).integers(2, size=(2000, 6)).astype(np.float32)
+    found = find_blocks(Subject.of(WithSites(Formula(function)), x, ["hidden"]), features_of(x))
+    strong = {"".join(str(feature.places[0]) for feature in b.features) for b in found.strong}
+    assert strong == set(wanted.split())
+
+
+def test_a_setting_that_the_network_gets_wrong_hides_no_block():
+    def wrong(a, b, c, d, e, *_):
+        return ((a & b) ^ (c | (d & e))) ^ (a & b & ~c & d & ~e)
+
+    x = np.random.default_rng(0).integers(2, size=(2000, 6)).astype(np.float32)
+    found = find_blocks(Subject.of(WithSites(Formula(wrong)), x, ["hidden"]), features_of(x))
+    assert "input[0] input[1]" in names(found.finest)
 
 
 class WithSites(nn.Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from ucad.networks.behaviour.equivalence import (
     N_CONTEXTS,
     N_SETTINGS,
     Classes,
+    Resolution,
     block_signatures,
     find_classes,
 )
 from ucad.networks.features import Feature, hybrid
 from ucad.networks.subject import Subject
 
-__all__ = ["Block", "Blocks", "find_blocks", "relevant_features"]
+__all__ = ["Block", "Blocks", "find_blocks"]
 
 MAX_EXHAUSTIVE = 6
 """Relevant features up to which all blocks are tried: 56 blocks of 30,000 passes each."""
@@ -34,7 +35,8 @@ MIN_RELEVANT = 0.01
 
 MIN_OF_LARGEST = 0.15
 """The same as a part of the share of the most relevant feature: a network that is right 97 times in
-100 lets idle features through at a tenth of that."""
+100 lets idle features through at a tenth of that. Below, a feature must have classes with a gap
+between them, as members of wide or deeply nested blocks do."""
 
 N_PAIRS = 1000
 """Pairs of inputs in which every feature is exchanged: a share of 0.01 is then 10 pairs."""
@@ -132,19 +134,13 @@ class Blocks:
         return found
 
 
-def relevant_features(
-    subject: Subject, features: Sequence[Feature], seed: int = 0
-) -> tuple[Feature, ...]:
-    """The features whose exchange with another input changes decisions."""
+def _exchanged(subject: Subject, features: Sequence[Feature], seed: int) -> np.ndarray:
+    """The share of decisions that change when a feature is taken from another input."""
     base, source = np.random.default_rng(seed).integers(subject.n_inputs, size=(2, N_PAIRS))
     inputs, others = subject.rows(base), subject.rows(source)
     before = subject.decisions(inputs)
-    shares = [
-        float((subject.decisions(hybrid(inputs, others, [feature])) != before).mean())
-        for feature in features
-    ]
-    least = max(MIN_RELEVANT, MIN_OF_LARGEST * max(shares, default=0.0))
-    return tuple(one for one, share in zip(features, shares, strict=True) if share >= least)
+    mixed = (hybrid(inputs, others, [feature]) for feature in features)
+    return np.array([float((subject.decisions(one) != before).mean()) for one in mixed])
 
 
 def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) -> Blocks:
@@ -158,29 +154,19 @@ def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) ->
     strong. With at most six relevant features all sets are tried. With more, sets are grown from
     every feature by the one that leaves the fewest classes, and what was tried in vain is listed.
     Settings and contexts are inputs in which no continuous feature lies at a border of its values.
+    Classes are first as fine as gaps between distances show them, which no wrong decision may
+    disturb; if no set is strong then, they are coarse, and features that change few decisions idle.
 
     Source: the decomposition of Ashenhurst and Curtis.
     """
-    relevant = relevant_features(subject, features, seed)
-    pool = rows_away_from_borders(subject, relevant, seed)
-    search = _Search(subject, relevant, pool, seed)
-    some = [i for i in range(len(relevant)) if search.classes(frozenset([i])).n_classes > 1]
-    if len(some) < len(relevant):
-        relevant = tuple(relevant[i] for i in some)
-        search = _Search(subject, relevant, pool, seed)
-    exhaustive = len(relevant) <= MAX_EXHAUSTIVE
-    tried = search.all_sets() if exhaustive else search.grown()
-    bound = [S for S in dict.fromkeys(tried) if search.is_bound(S)]
-    strong = [S for S in bound if not any(_overlap(S, other) for other in bound)]
-    others = [S for S in bound if S not in strong]
-    return Blocks(
-        relevant,
-        tuple(search.block(S) for S in sorted(strong, key=len)),
-        tuple(search.block(S) for S in sorted(others, key=len)),
-        tuple(search.block(frozenset([i])) for i in range(len(relevant))),
-        exhaustive,
-        tuple(search.failures),
-    )
+    shares = _exchanged(subject, features, seed)
+    often = shares >= max(MIN_RELEVANT, MIN_OF_LARGEST * shares.max(initial=0.0))
+    pool = rows_away_from_borders(subject, [features[int(i)] for i in np.flatnonzero(often)], seed)
+    some = np.flatnonzero(shares >= MIN_RELEVANT)
+    search = _Search(subject, [features[int(i)] for i in some], pool, seed)
+    fine = search.blocks(Resolution.FINE, often[some])
+    coarse = search.blocks(Resolution.COARSE, often[some]) if not fine.strong else fine
+    return coarse if coarse.strong else fine
 
 
 def _some(pool: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
@@ -201,46 +187,76 @@ class _Search:
         self.subject, self.features = subject, tuple(features)
         rng = np.random.default_rng(seed + 1)
         self.settings, self.contexts = (_some(pool, n, rng) for n in (N_SETTINGS, N_CONTEXTS))
-        self.known: dict[Members, Classes] = {}
+        self.resolution = Resolution.FINE
+        self.relevant: list[int] = []
+        self.known: dict[Members, dict[Resolution, Classes]] = {}
         self.failures: list[str] = []
+
+    def blocks(self, resolution: Resolution, is_frequent: np.ndarray) -> Blocks:
+        """What there is at a resolution; rarely relevant features count if they have clear classes.
+
+        Args:
+            resolution: of classes.
+            is_frequent: whether every feature changes many decisions.
+        """
+        self.resolution, self.failures = resolution, []
+        singles = [self.classes(frozenset([i])) for i in range(len(self.features))]
+        self.relevant = [
+            i
+            for i, (one, often) in enumerate(zip(singles, is_frequent, strict=True))
+            if one.n_classes > 1 and (often or one.is_clear)
+        ]
+        exhaustive = len(self.relevant) <= MAX_EXHAUSTIVE
+        tried = self.all_sets() if exhaustive else self.grown()
+        bound = [S for S in dict.fromkeys(tried) if self.is_bound(S)]
+        strong = [S for S in bound if not any(_overlap(S, other) for other in bound)]
+        others = [S for S in bound if S not in strong]
+        return Blocks(
+            tuple(self.features[i] for i in self.relevant),
+            tuple(self.block(S) for S in sorted(strong, key=len)),
+            tuple(self.block(S) for S in sorted(others, key=len)),
+            tuple(self.block(frozenset([i])) for i in self.relevant),
+            exhaustive,
+            tuple(self.failures),
+        )
 
     def classes(self, members: Members) -> Classes:
         if members not in self.known:
             block = [self.features[i] for i in sorted(members)]
             found = block_signatures(self.subject, block, self.settings, self.contexts)
-            self.known[members] = find_classes(found)
-        return self.known[members]
+            self.known[members] = {one: find_classes(found, one) for one in Resolution}
+        return self.known[members][self.resolution]
 
     def block(self, members: Members) -> Block:
         features = tuple(self.features[i] for i in sorted(members))
         return Block(features, self.classes(members), tuple(self.contexts.tolist()))
 
     def is_bound(self, members: Members) -> bool:
-        if not 2 <= len(members) < len(self.features):
+        if not 2 <= len(members) < len(self.relevant):
             return False
         most = max(self.classes(frozenset([i])).n_classes for i in members)
         return 2 <= self.classes(members).n_classes <= most
 
     def all_sets(self) -> Iterator[Members]:
-        for size in range(2, len(self.features)):
-            yield from map(frozenset, combinations(range(len(self.features)), size))
+        for size in range(2, len(self.relevant)):
+            yield from map(frozenset, combinations(self.relevant, size))
 
     def grown(self) -> Iterator[Members]:
         """Pairs, and from every feature ever larger sets, each by its cheapest member."""
-        n = len(self.features)
+        n = len(self.relevant)
         if n > MAX_GREEDY:
-            yield from (frozenset([i, i + 1]) for i in range(n - 1))
+            yield from map(frozenset, pairwise(self.relevant))
             self.failures.append(f"{n} relevant features are too many: only neighbours were tried")
             return
-        yield from map(frozenset, combinations(range(n), 2))
-        for first in range(n):
+        yield from map(frozenset, combinations(self.relevant, 2))
+        for first in self.relevant:
             yield from self._grown_from(frozenset([first]))
 
     def _grown_from(self, members: Members) -> Iterator[Members]:
         start = self.features[min(members)].name
         found = False
-        for _ in range(len(self.features) - 2):
-            rest = [i for i in range(len(self.features)) if i not in members]
+        for _ in range(len(self.relevant) - 2):
+            rest = [i for i in self.relevant if i not in members]
             counts = [self.classes(members | {i}).n_classes for i in rest]
             members = members | {rest[int(np.argmin(counts))]}
             found |= self.is_bound(members)

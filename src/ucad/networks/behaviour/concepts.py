@@ -13,6 +13,7 @@ from ucad.networks.behaviour.equivalence import (
     N_CONTEXTS,
     N_SETTINGS,
     Classes,
+    Resolution,
     block_signatures,
     find_classes,
     state_signatures,
@@ -23,8 +24,7 @@ from ucad.networks.subject import Subject
 __all__ = ["BlockConcept", "Concept", "StateConcept", "state_concept"]
 
 N_LABEL_CONTEXTS = 60
-"""Contexts by which inputs are given to classes that are known: classes differ in at least a tenth
-of the contexts, so in six of these."""
+"""Contexts by which inputs are given to classes that are known, of those that tell them apart."""
 
 
 @runtime_checkable
@@ -70,9 +70,10 @@ class BlockConcept:
 
     def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
         """The class of the block on every given input."""
-        contexts = np.array(self.block.contexts)[:N_LABEL_CONTEXTS]
+        some = self.block.classes.telling(N_LABEL_CONTEXTS)
+        contexts = np.array(self.block.contexts)[some]
         found = block_signatures(subject, self.block.features, rows, contexts)
-        return _first(self.block.classes).labels(found)
+        return self.block.classes.seen_in(some).labels(found)
 
     def expected(
         self, subject: Subject, base: np.ndarray, source: np.ndarray
@@ -110,8 +111,9 @@ class StateConcept:
 
     def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
         """The class of the state on every given input."""
-        contexts = np.array(self.contexts)[:N_LABEL_CONTEXTS]
-        return _first(self.classes).labels(state_signatures(subject, self.site, rows, contexts))
+        some = self.classes.telling(N_LABEL_CONTEXTS)
+        found = state_signatures(subject, self.site, rows, np.array(self.contexts)[some])
+        return self.classes.seen_in(some).labels(found)
 
     def expected(
         self, subject: Subject, base: np.ndarray, source: np.ndarray
@@ -127,10 +129,8 @@ def state_concept(subject: Subject, site: int, seed: int = 0) -> StateConcept:
     """Finds the classes of a site's states."""
     rng = np.random.default_rng(seed)
     settings, contexts = subject.draw(N_SETTINGS, rng), subject.draw(N_CONTEXTS, rng)
-    classes = find_classes(state_signatures(subject, site, settings, contexts))
+    found = state_signatures(subject, site, settings, contexts)
+    classes = find_classes(found)
+    if classes.n_classes < 2:
+        classes = find_classes(found, Resolution.FINE)
     return StateConcept(site, subject.sites[site].name, classes, tuple(contexts.tolist()))
-
-
-def _first(classes: Classes) -> Classes:
-    """The classes as they are seen in the first contexts."""
-    return classes._replace(centres=classes.centres[:, :N_LABEL_CONTEXTS])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,16 +13,31 @@ from ucad.networks.behaviour.blocks import Blocks, find_blocks
 from ucad.networks.behaviour.concepts import BlockConcept, Concept, state_concept
 from ucad.networks.behaviour.gap_fit import GapData, GapModel, GapParts, read_gap
 from ucad.networks.behaviour.recombining import why_not_recombined
-from ucad.networks.behaviour.tuning import decode_gap
+from ucad.networks.behaviour.reports import FactorReport, GapReport
+from ucad.networks.behaviour.tuning import Decoded, decode_gap
 from ucad.networks.diagnosis import Diagnosis
 from ucad.networks.features import Feature, covariate_names, covariates_of
 from ucad.networks.sites import columns_of, variable_names
 from ucad.networks.subject import Subject
 from ucad.scm import FactorSCM
-from ucad.solvers.layered.discrete_factors import DecoderKind, fit_decoder, hidden_layer
+from ucad.solvers.layered.discrete_factors import (
+    ClassReadout,
+    DecoderKind,
+    fit_decoder,
+    hidden_layer,
+)
 from ucad.solvers.layered.gap_model import Gap, assemble_gaps
 
-__all__ = ["BehaviourFit", "BehaviourSettings", "FactorReport", "GapReport", "fit_behaviour"]
+__all__ = [
+    "CERTIFIED",
+    "BehaviourFit",
+    "BehaviourSettings",
+    "fit_behaviour",
+]
+
+CERTIFIED = 0.95
+"""Agreement of a factor's swaps with the network's own answers from which on it counts as the
+variable that the network uses."""
 
 FOLLOWS = 0.99
 """Share of decisions that follow a swapped site from which on the site decides alone: then there is
@@ -52,69 +66,6 @@ class BehaviourSettings:
     n_train: int = 1500
     n_held_out: int = 750
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class FactorReport:
-    """What is known of one factor.
-
-    Attributes:
-        factor: its name in the model.
-        concept: the block of features or the state that it stands for.
-        n_classes: how many values it has.
-        read_out: share of unseen inputs on which it is read right, classes balanced.
-        agreement: of its swaps with the network's own answers, on unseen inputs; nothing is 0.5.
-    """
-
-    factor: str
-    concept: str
-    n_classes: int
-    read_out: float
-    agreement: float
-
-
-@dataclass(frozen=True)
-class GapReport:
-    """What was found between two sites.
-
-    Attributes:
-        site: the earlier one.
-        next_site: the later one.
-        factors: one line each; none if nothing was found.
-        decoder: the simplest that keeps the decisions, or the best of those tried.
-        tuned: whether it had to be improved by swaps inside the network.
-        kept: share of decisions kept when the next site is decoded from the factors.
-        context: covariates that the decoder takes.
-        note: why there is no factor, or what is missing.
-    """
-
-    site: str
-    next_site: str
-    factors: tuple[FactorReport, ...] = ()
-    decoder: str = ""
-    tuned: bool = False
-    kept: float = 0.0
-    context: tuple[str, ...] = ()
-    note: str = ""
-
-    def __str__(self) -> str:
-        head = f"{self.site} → {self.next_site}:"
-        if not self.factors:
-            return f"{head} {self.note}"
-        each = "; ".join(
-            f"{one.factor} = {one.concept} ({one.n_classes} values, read out {one.read_out:.3f}, "
-            f"swaps agree {one.agreement:.3f})"
-            for one in self.factors
-        )
-        with_context = f" with context {', '.join(self.context)}" if self.context else ""
-        by_swaps = ", improved by swaps" if self.tuned else ""
-        decoder = f"{self.decoder} decoder{by_swaps}{with_context}"
-        note = f" {self.note}" if self.note else ""
-        return f"{head} {each}; {decoder} keeps {self.kept:.3f} of the decisions.{note}"
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,11 +176,7 @@ class _Fitter:
     def _fitted(self, i: int, concepts: tuple[Concept, ...], report: GapReport) -> _Found:
         names = self._covariates(i)
         data = GapData(self.subject, i, concepts, self.parts, names, self.settings.seed)
-        readouts, scores = read_gap(data)
-        while min(scores) < MIN_READABLE and (coarser := self._coarser(data, scores)):
-            data = replace(data, concepts=coarser)
-            readouts, scores = read_gap(data)
-        model, _, is_tuned = decode_gap(data, readouts)
+        data, scores, (model, _, is_tuned) = self._decoded(data)
         swaps = data.pairs(self.parts.test)
         agreements = tuple(one.agreement(model, replaces=True) for one in swaps)
         lines = tuple(
@@ -248,6 +195,37 @@ class _Fitter:
             note=note,
         )
         return _Found(report, data, model, agreements)
+
+    def _decoded(self, data: GapData) -> tuple[GapData, tuple[float, ...], Decoded]:
+        """The finest concepts that the site holds and that steer; else those that it holds.
+
+        If it holds none, those that are read best.
+        """
+        held: tuple[GapData, tuple[float, ...], Decoded] | None = None
+        missed: list[tuple[GapData, tuple[ClassReadout, ...], tuple[float, ...]]] = []
+        for finest, readouts, scores in self._partitions(data):
+            if min(scores) < MIN_READABLE:
+                missed.append((finest, readouts, scores))
+                continue
+            found = decode_gap(finest, readouts)
+            if found.quality.agreement >= CERTIFIED:
+                return finest, scores, found
+            held = held or (finest, scores, found)
+        if held is not None:
+            return held
+        best, readouts, scores = max(missed, key=lambda one: min(one[2]))
+        return best, scores, decode_gap(best, readouts)
+
+    def _partitions(
+        self, data: GapData
+    ) -> Iterator[tuple[GapData, tuple[ClassReadout, ...], tuple[float, ...]]]:
+        """Ever larger blocks, each time in place of the one that is read worst."""
+        concepts: tuple[Concept, ...] | None = data.concepts
+        while concepts is not None:
+            data = replace(data, concepts=concepts)
+            readouts, scores = read_gap(data)
+            yield data, readouts, scores
+            concepts = self._coarser(data, scores)
 
     def _coarser(self, data: GapData, scores: Sequence[float]) -> tuple[Concept, ...] | None:
         """The partition with a larger block in place of the one that is read worst."""

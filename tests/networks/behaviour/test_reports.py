@@ -1,0 +1,16 @@
+"""A report of a gap says what each factor is and what its decoder needed."""
+
+from ucad.networks.behaviour.reports import FactorReport, GapReport
+
+
+def test_a_gap_says_its_factors_its_decoder_and_its_context():
+    factor = FactorReport("Z1", "state of cell#0", 2, 1.0, 0.5)
+    gap = GapReport("cell#0", "cell#1", (factor,), "table", True, 0.99, ("input[1,0]",))
+    told = str(gap)
+    assert "Z1 = state of cell#0 (2 values, read out 1.000, swaps agree 0.500)" in told
+    assert "table decoder, improved by swaps with context input[1,0] keeps 0.990" in told
+    assert gap.to_json()["factors"][0]["agreement"] == 0.5
+
+
+def test_a_gap_without_factors_says_why():
+    assert str(GapReport("1", "3", note="nothing is there.")) == "1 → 3: nothing is there."
