@@ -26,7 +26,7 @@ from ucad.errors import InvalidInputError
 if TYPE_CHECKING:
     import numpy as np
 
-    from ucad.networks import Inputs, Steering, SteeringSettings, SteeringTable, SwapPairs
+    from ucad.networks import Inputs, Steering, SteeringSettings, SwapPairs
     from ucad.networks.decisions import Decide
 
 __all__ = ["steer"]
@@ -124,13 +124,15 @@ def steer(
     rows = read_inputs(inputs)
     with told_if_the_model_fails():
         if labels is not None:
-            subspace = SubspaceSettings(n_steps=steps)
-            n = {"n_draws": draws, "ceiling_directions": ceiling, "n_starts": starts}
-            settings = SteeringSettings(**n, subspace=subspace, seed=seed)
+            settings = SteeringSettings(
+                n_draws=draws,
+                ceiling_directions=ceiling,
+                n_starts=starts,
+                subspace=SubspaceSettings(n_steps=steps),
+                seed=seed,
+            )
             told = _Labelled(labels, pairs, decided, read_blocks(blocks), quiet=json)
-            table = told.table(steering, rows, settings)
-            result: dict[str, Any] = json_module.loads(table.to_json())
-            text = str(table)
+            result, text = told.table(steering, rows, settings)
         else:
             drawn = _Draws(pairs, draws, seed)
             result = {"factors": _unlabelled(steering, rows, drawn, decided)}
@@ -164,7 +166,8 @@ class _Labelled(NamedTuple):
 
     def table(
         self, steering: Steering, inputs: Inputs, settings: SteeringSettings
-    ) -> SteeringTable:
+    ) -> tuple[dict[str, Any], str]:
+        """The table, as plain values and as text."""
         from ucad.networks import steering_cost, steering_table
 
         drawn, left_out = self._drawn(inputs, settings.seed)
@@ -174,7 +177,8 @@ class _Labelled(NamedTuple):
         table = steering_table(
             steering, inputs, drawn, settings=settings, decide=self.decide, blocks=self.blocks
         )
-        return replace(table, left_out=left_out)
+        table = replace(table, left_out=left_out)
+        return json_module.loads(table.to_json()), str(table)
 
     def _drawn(self, inputs: Inputs, seed: int) -> tuple[dict[str, SwapPairs], dict[str, str]]:
         """The pairs of every concept that changes decisions, and why others have none."""
