@@ -52,6 +52,31 @@ def test_a_state_put_back_changes_nothing_and_one_from_elsewhere_goes_on(kind, o
     assert "forward" not in vars(model.memory)
 
 
+class CellLoop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.cell, self.head = nn.LSTMCell(2, 4), nn.Linear(4, 1)
+
+    def forward(self, sequence):
+        state, outputs = None, []
+        for step in range(sequence.shape[1]):
+            state = self.cell(sequence[:, step], state)
+            outputs.append(self.head(state[0]))
+        return torch.cat(outputs, dim=1)
+
+
+def test_hidden_state_and_cell_of_a_loop_are_one_site():
+    model = CellLoop()
+    (site,) = resolve_sites(model, SEQUENCES, [Site("cell", call=1)])
+    assert len(site.units) == 8
+    passed = forward(model, SEQUENCES, [site])
+    edited = forward(model, SEQUENCES, [site], lambda _i, values: values.flip(0))
+    spliced = torch.cat([SEQUENCES.flip(0)[:, :2], SEQUENCES[:, 2:]], dim=1)
+    torch.testing.assert_close(edited.output[:, 1:], model(spliced)[:, 1:])
+    torch.testing.assert_close(passed.output, model(SEQUENCES))
+
+
 def test_the_output_at_a_step_is_the_part_of_the_state_that_is_given_out():
     model = Recurrent(nn.LSTM, num_layers=2)
     (site,) = resolve_sites(model, SEQUENCES, [Site.parse("memory/0@2")])

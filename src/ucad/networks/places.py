@@ -80,7 +80,13 @@ def elements(value: Any) -> dict[int | str, Any] | None:
 
 
 def pick(site: Site, value: Any) -> Tensor:
-    """The tensor of a module's output or input that the site lives in, or a refusal."""
+    """The tensor of a module's output or input that the site lives in, or a refusal.
+
+    A tuple of tensors of rows × units, such as the hidden state and the cell of an `nn.LSTMCell`,
+    is one state: its parts side by side.
+    """
+    if site.output is None and _is_state(value):
+        value = torch.cat(list(value), dim=1)
     parts = elements(value)
     if parts is not None or site.output is not None:
         value = _element(site, value, parts)
@@ -97,7 +103,10 @@ def pick(site: Site, value: Any) -> Tensor:
 def put(site: Site, value: Any, tensor: Tensor) -> Any:
     """The module's output or input with the site's tensor replaced, as a new object."""
     if site.output is None:
-        return tensor
+        if not _is_state(value):
+            return tensor
+        parts = torch.split_with_sizes(tensor, [part.shape[1] for part in value], dim=1)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, tuple | list):
         parts = list(value)
         parts[int(site.output)] = tensor
@@ -107,6 +116,16 @@ def put(site: Site, value: Any, tensor: Tensor) -> Any:
     changed: Any = copy.copy(value)
     changed[site.output] = tensor
     return changed
+
+
+def _is_state(value: Any) -> bool:
+    """Whether it is a tuple or a list of tensors that can stand side by side."""
+    return (
+        isinstance(value, tuple | list)
+        and len(value) > 0
+        and all(isinstance(p, Tensor) and p.is_floating_point() and p.ndim == 2 for p in value)
+        and len({(len(part), part.dtype) for part in value}) == 1
+    )
 
 
 def read(site: Site, tensor: Tensor, rows: Rows) -> Float[Tensor, "rows units"]:
