@@ -42,11 +42,16 @@ def test_the_command_that_record_prints_finds_the_concepts(folder, capsys):
     assert run(*printed, "--quiet") == 0
     told = capsys.readouterr().out
     assert "Z2 = input[2] input[3]" in told
+    steer = told.rpartition("Next:")[2].partition("(")[0].split()[1:]
+    cheap = ("--pairs", "60", "--draws", "2", "--ceiling", "0")
+    assert run(*steer, *cheap) == 0
+    table = capsys.readouterr().out
+    assert "input[0] input[1]: best factor Z1" in table
+    assert "Without labels, right is what the network itself decides" in table
     x = np.load("inputs.npy") > 0.5
     labels = {"first": x[:, 0] & x[:, 1], "second": x[:, 2] ^ x[:, 3]}
     np.savez("labels.npz", outcome=labels["first"] | labels["second"], **labels)
-    cheap = ("--pairs", "60", "--draws", "2", "--ceiling", "0")
-    assert run(*told.rpartition("Next:")[2].split()[1:], *cheap) == 0
+    assert run(*steer, "--labels", "labels.npz", *cheap) == 0
     assert "first: best factor Z1" in capsys.readouterr().out
     found = load_run("run")
     assert found.settings["replaces"] is True

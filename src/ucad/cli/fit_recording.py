@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import logging
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,7 @@ def fit_recording(
     """Fits a recorded network, writes the run folder with its report, and tells."""
     from ucad.cli.progress import shown_progress
     from ucad.networks import NetworkSettings, decide_by, fit_network, load_recording
+    from ucad.networks.own_answers import found_concepts
 
     reference = asked.model
     assert reference is not None, "asks_network has looked"
@@ -95,6 +97,8 @@ def fit_recording(
         "decide": asked.decide,
         "replaces": found.replaces,
     }
+    if found.solver == "behaviour":
+        settings_kept["concepts"] = [asdict(one) for one in found_concepts(found.gaps)]
     if asked.read_output is not None:
         settings_kept["read_output"] = asked.read_output
     about = {"path": path.name, "model": reference, "inputs": str(where)}
@@ -107,8 +111,8 @@ def fit_recording(
 
 def _next_command(recording: Path, output: Path, model: str, inputs: Path) -> str:
     words = ["ucad", "steer", str(output), "--model", model, "--inputs", str(inputs)]
-    words += ["--recording", str(recording), "--labels", "labels.npz"]
-    return shlex.join(words)
+    words += ["--recording", str(recording)]
+    return f"{shlex.join(words)} (with --labels FILE for concepts of your own)"
 
 
 def _save(

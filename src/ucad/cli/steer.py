@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["steer"]
 
+OWN_ANSWERS = (
+    "Without labels, right is what the network itself decides when the concept's inputs, or the "
+    "whole state of the site, are taken from the source."
+)
+
 
 def steer(
     run: Path,
@@ -56,9 +61,11 @@ def steer(
 
     With labels: how often the network then decides as it should, beside all controls: a copy of the
     source's output, random factors, PCA, ICA, the same method on an untrained layer and on the raw
-    input with the same decoder, whole sites, a supervised direction. Without:
-    whether the units downstream change as the run predicts, and how much the
-    output changes, beside random directions. Both with dose-response curves.
+    input with the same decoder, whole sites, a supervised direction. Without labels the same for
+    the concepts that the fit found by behaviour, right being what the network itself decides when
+    a concept's inputs, or a whole state, are exchanged. For other runs: whether the units
+    downstream change as the run predicts, and how much the output changes, beside random
+    directions. All with dose-response curves.
 
     Parameters
     ----------
@@ -123,7 +130,8 @@ def steer(
     decided = decide_by(decide or str(fitted.settings.get("decide", "largest")))
     rows = read_inputs(inputs)
     with told_if_the_model_fails():
-        if labels is not None:
+        own = fitted.settings.get("concepts") or ()
+        if labels is not None or own:
             settings = SteeringSettings(
                 n_draws=draws,
                 ceiling_directions=ceiling,
@@ -131,7 +139,7 @@ def steer(
                 subspace=SubspaceSettings(n_steps=steps),
                 seed=seed,
             )
-            told = _Labelled(labels, pairs, decided, read_blocks(blocks), quiet=json)
+            told = _Concepts(labels, own, pairs, decided, read_blocks(blocks), quiet=json)
             result, text = told.table(steering, rows, settings)
         else:
             drawn = _Draws(pairs, draws, seed)
@@ -155,10 +163,11 @@ def _noted_reader(settings: Mapping[str, Any]) -> str | None:
     return str(noted)
 
 
-class _Labelled(NamedTuple):
-    """Labels and what is done with them."""
+class _Concepts(NamedTuple):
+    """What is steered: labels, or without them what the fit found; and how."""
 
-    path: Path
+    path: Path | None
+    found: Sequence[Mapping[str, Any]]
     pairs: int
     decide: Decide
     blocks: dict[str, list[str]]
@@ -170,23 +179,43 @@ class _Labelled(NamedTuple):
         """The table, as plain values and as text."""
         from ucad.networks import steering_cost, steering_table
 
-        drawn, left_out = self._drawn(inputs, settings.seed)
+        drawn, left_out, notes = self._drawn(steering, inputs, settings.seed)
         if not self.quiet:
             n = {"n_concepts": len(drawn), "n_pairs": self.pairs}
             print(steering_cost(steering, inputs, settings, **n), flush=True)
         table = steering_table(
             steering, inputs, drawn, settings=settings, decide=self.decide, blocks=self.blocks
         )
-        table = replace(table, left_out=left_out)
+        table = replace(table, left_out=left_out, notes=(*table.notes, *notes))
         return json_module.loads(table.to_json()), str(table)
 
-    def _drawn(self, inputs: Inputs, seed: int) -> tuple[dict[str, SwapPairs], dict[str, str]]:
-        """The pairs of every concept that changes decisions, and why others have none."""
+    def _drawn(
+        self, steering: Steering, inputs: Inputs, seed: int
+    ) -> tuple[dict[str, SwapPairs], dict[str, str], tuple[str, ...]]:
+        """The pairs of every concept that changes decisions, why others have none, and a note."""
+        if self.path is not None:
+            drawn, left_out = self._labelled(self.path, inputs, seed)
+            notes: tuple[str, ...] = ()
+        else:
+            from ucad.networks.own_answers import FoundConcept, own_pairs
+
+            concepts = [FoundConcept.from_json(one) for one in self.found]
+            drawn, left_out = own_pairs(
+                steering, inputs, concepts, decide=self.decide, n_pairs=self.pairs, seed=seed
+            )
+            notes = (OWN_ANSWERS,)
+        if not drawn:
+            raise InvalidInputError(" ".join(f"{name}: {why}" for name, why in left_out.items()))
+        return drawn, left_out, notes
+
+    def _labelled(
+        self, path: Path, inputs: Inputs, seed: int
+    ) -> tuple[dict[str, SwapPairs], dict[str, str]]:
         import numpy as np
 
         from ucad.networks import expected_by_lookup, swap_pairs
 
-        labels = read_labels(self.path, inputs)
+        labels = read_labels(path, inputs)
         outcome, bases = labels.pop(OUTCOME), labels.pop(BASES, None)
         chosen = None if bases is None else np.flatnonzero(bases)
         drawn: dict[str, SwapPairs] = {}
@@ -199,8 +228,6 @@ class _Labelled(NamedTuple):
                 )
             except InvalidInputError as error:
                 left_out[name] = str(error)
-        if not drawn:
-            raise InvalidInputError(" ".join(f"{name}: {why}" for name, why in left_out.items()))
         return drawn, left_out
 
 

@@ -105,17 +105,22 @@ def put(site: Site, value: Any, tensor: Tensor) -> Any:
     if site.output is None:
         if not _is_state(value):
             return tensor
-        parts = torch.split_with_sizes(tensor, [part.shape[1] for part in value], dim=1)
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        widths = [part.shape[1] for part in value]
+        return _like(value, list(torch.split_with_sizes(tensor, widths, dim=1)))
     if isinstance(value, tuple | list):
         parts = list(value)
         parts[int(site.output)] = tensor
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return _like(value, parts)
     if not isinstance(value, Mapping):
         return replace(value, **{str(site.output): tensor})
     changed: Any = copy.copy(value)
     changed[site.output] = tensor
     return changed
+
+
+def _like(value: Any, parts: list[Any]) -> Any:
+    """A tuple or list of the same type with other parts."""
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
 def _is_state(value: Any) -> bool:

@@ -41,6 +41,11 @@ class Concept(Protocol):
         """How many values it has."""
         ...
 
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The input features that carry it; none if it is a state."""
+        ...
+
     def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
         """Its value on every given input."""
         ...
@@ -67,6 +72,11 @@ class BlockConcept:
     def n_classes(self) -> int:
         """How many values it has."""
         return self.block.n_classes
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, one by one."""
+        return tuple(feature.name for feature in self.block.features)
 
     def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
         """The class of the block on every given input."""
@@ -108,6 +118,11 @@ class StateConcept:
     def n_classes(self) -> int:
         """How many values it has."""
         return self.classes.n_classes
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """None: all that came before carries it."""
+        return ()
 
     def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
         """The class of the state on every given input."""

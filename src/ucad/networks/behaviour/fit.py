@@ -180,7 +180,7 @@ class _Fitter:
         swaps = data.pairs(self.parts.test)
         agreements = tuple(one.agreement(model, replaces=True) for one in swaps)
         lines = tuple(
-            FactorReport("", concept.name, concept.n_classes, score, agreed)
+            FactorReport("", concept.name, concept.n_classes, score, agreed, concept.feature_names)
             for concept, score, agreed in zip(data.concepts, scores, agreements, strict=True)
         )
         weak = [one.concept for one in lines if one.read_out < MIN_READABLE]

@@ -18,6 +18,7 @@ class FactorReport:
         n_classes: how many values it has.
         read_out: share of unseen inputs on which it is read right, classes balanced.
         agreement: of its swaps with the network's own answers, on unseen inputs; nothing is 0.5.
+        features: names of the block's features; none for a state.
     """
 
     factor: str
@@ -25,6 +26,7 @@ class FactorReport:
     n_classes: int
     read_out: float
     agreement: float
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
