@@ -18,10 +18,9 @@ import torch
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.simulate import Problem, paper_problem
 from ucad.solvers.gradient import ModelSettings, fast
-from ucad.solvers.gradient.epoch import initial_state, train_epoch
 from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.problem import Learner, make_objective
-from ucad.solvers.gradient.state import Layout
+from ucad.solvers.gradient.training import Training
 
 CASES = [
     ("moments", "16-3", "b"),
@@ -72,17 +71,16 @@ def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
     like, n = learner.problem.objective.free_share, problem.train.n_variables
     drawn = initial_parameters(config.model, n, problem.n_factors, list(range(K)))
     start = {name: value.to(like) for name, value in drawn.items()}
-    layout, training = Layout.of(start), replace(config.training, warm_up_epochs=(0,))
-    grid = (training.grid(0)[0],) * K
-    generator = torch.Generator().manual_seed(0)
-    state = initial_state(learner.problem, start, training, generator)
+    grid = (replace(config.training, warm_up_epochs=(0,)).grid(0)[0],) * K
+    training = Training(learner, start, grid, seed=0)
+    state = training.first_state()
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
         for _ in range(10):
-            train_epoch(state, learner.problem, layout, grid, training, generator)
-            state.epoch += 1
-        best = min(best, (time.process_time() - started) / (10 * training.steps_per_epoch))
+            training.epoch(state)
+        n_steps = 10 * config.training.steps_per_epoch
+        best = min(best, (time.process_time() - started) / n_steps)
     return best
 
 

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import save_file
 
 from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.solvers.gradient.checkpoint import Checkpoint
-from ucad.solvers.gradient.epoch import initial_state
-from ucad.solvers.gradient.training import Run, train
+from ucad.solvers.gradient.training import Run, Training, train
 
 
 @pytest.fixture
@@ -74,8 +72,7 @@ def test_no_changed_byte_goes_unnoticed_or_ends_in_a_traceback(learner, path):
     content, rng = path.read_bytes(), np.random.default_rng(0)
     grid = learner.config.training.grid(seed=0)
     start = start_of(learner, [one.seed for one in grid])
-    generator = torch.Generator().manual_seed(0)
-    first = initial_state(learner.problem, start, learner.config.training, generator)
+    first = Training(learner, start, grid, seed=0).first_state()
     for at in [*range(0, 64, 8), *rng.integers(len(content), size=40).tolist()]:
         broken = bytearray(content)
         broken[at] ^= 1 << int(rng.integers(8))

@@ -17,11 +17,11 @@ from cooper.penalty_coefficients.penalty_coefficients import DensePenaltyCoeffic
 from cooper.utils.annotations import ConstraintType
 
 from tests.solvers.gradient.conftest import start_of, with_training
-from ucad.solvers.gradient.epoch import initial_state, train_epoch
 from ucad.solvers.gradient.lagrangian import GROWTH_TOLERANCE
 from ucad.solvers.gradient.problem import Learner
 from ucad.solvers.gradient.relaxed_graph import expected_graph, gumbel_noise
 from ucad.solvers.gradient.state import Layout
+from ucad.solvers.gradient.training import Training
 
 EPOCHS = 5
 GRID = {"learning_rates": (1e-2, 3e-2), "penalty_growths": (1.01, 1.05), "warm_up_epochs": (0, 2)}
@@ -87,16 +87,15 @@ def test_our_lagrangian_follows_coopers_trajectory_to_rounding(which, request, c
     learner = Learner.of(data.train, data.validation, 3, config)
     grid = config.training.grid(seed=0)
     start = start_of(learner, [one.seed + at for at, one in enumerate(grid)])
-    layout, generator = Layout.of(start), torch.Generator().manual_seed(0)
-    state = initial_state(learner.problem, start, config.training, generator)
+    training = Training(learner, start, grid, seed=0)
+    state = training.first_state()
     for _ in range(EPOCHS):
-        train_epoch(state, learner.problem, layout, grid, config.training, generator)
-        state.epoch += 1
+        training.epoch(state)
     ours = state.active.values
     shape = (config.training.steps_per_epoch, *start["logits"].shape)
     generator = torch.Generator().manual_seed(0)
     noise = [gumbel_noise(shape, generator, ours.dtype) for _ in range(EPOCHS)]
     theirs = [coopers_end(learner, start, one, at, noise) for at, one in enumerate(grid)]
     assert len(grid) == 8
-    assert (ours - layout.flatten(start)).abs().max() > 0.1
+    assert (ours - training.layout.flatten(start)).abs().max() > 0.1
     torch.testing.assert_close(ours, torch.cat(theirs), rtol=0, atol=1e-11)

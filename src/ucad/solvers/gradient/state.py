@@ -157,7 +157,9 @@ class TrainingState:
 
     def tensors(self) -> dict[str, Tensor]:
         """Every tensor of the state, by name."""
-        return {name: value.contiguous() for name, value in _tensors(self).items()}
+        found: dict[str, Tensor] = {}
+        _mapped(self, lambda name, tensor: found.setdefault(name, tensor.contiguous()))
+        return found
 
     def record(self) -> dict[str, Any]:
         """Everything else, as plain numbers and lists."""
@@ -167,18 +169,6 @@ class TrainingState:
         """Returns the state that `tensors` and `record` were taken from, of the same fit."""
         state = _mapped(self, lambda name, _: tensors[name])
         return replace(state, **{**record, "history": tuple(record["history"])})
-
-
-def _tensors(part: object, prefix: str = "") -> dict[str, Tensor]:
-    """Returns all tensors in a nest of dataclasses, by dotted name."""
-    found: dict[str, Tensor] = {}
-    for f in fields(part):  # type: ignore[arg-type]
-        value, name = getattr(part, f.name), f"{prefix}{f.name}"
-        if isinstance(value, Tensor):
-            found[name] = value
-        elif hasattr(value, "__dataclass_fields__"):
-            found |= _tensors(value, f"{name}.")
-    return found
 
 
 def _mapped(part: Part, change: Callable[[str, Tensor], Tensor], prefix: str = "") -> Part:
