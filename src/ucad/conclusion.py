@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ucad.claims import Certificate, certify
+from ucad.claims.rest import RestComparison, compared_with_rest
 from ucad.consensus.consensus import together
 from ucad.data import InterventionalData
 from ucad.preparation import Prepared
 from ucad.scm import FactorSCM
-from ucad.solvers import FitResult
-from ucad.solvers.rest import checked_on_rest
+from ucad.solvers import FitResult, FitStatus
 
 __all__ = ["Conclusion", "conclude"]
 
@@ -41,7 +42,9 @@ def conclude(result: FitResult, prepared: Prepared) -> Conclusion:
     if unseen is not None:
         known, unseen = together(*prepared.parts[:2]), result.seen(scm, unseen)
     held_out = validation if unseen is None else unseen
-    result = replace(result, status=checked_on_rest(result, scm, data, held_out))
+    rest = compared_with_rest(scm, data, held_out, partial(result.seen, scm))
+    if rest is not None:
+        result = replace(result, status=_with_rest(result.status, rest))
     scm = scm.canonical(train.x)
     certificate = certify(
         scm,
@@ -52,3 +55,13 @@ def conclude(result: FitResult, prepared: Prepared) -> Conclusion:
         seed=prepared.settings.seed,
     )
     return Conclusion(result, scm, certificate, known)
+
+
+def _with_rest(status: FitStatus, rest: RestComparison) -> FitStatus:
+    """The status with what the samples say that were not read."""
+    advice = "The part that was read does not stand for the others: raise the memory allowed."
+    return replace(
+        status,
+        reason=f"{status.reason} {rest.told}",
+        advice=(*status.advice, advice) if rest.is_worse else status.advice,
+    )
