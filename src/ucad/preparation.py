@@ -13,6 +13,7 @@ from ucad.data.checks import check_fittable
 from ucad.data.duplicates import Columns, merge_duplicates
 from ucad.data.far_values import say_far_values
 from ucad.data.readings import reading_noise
+from ucad.data.repeated_samples import say_repeated
 from ucad.data.transforms import Reads
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_flag, as_whole_number, check_device, seed_of
@@ -57,6 +58,7 @@ def prepare(estimator: Any, given: InterventionalData) -> Prepared:
     reads = _reads(estimator, merged, seed)
     data = reads.of(merged)
     say_far_values(data)
+    say_repeated(data)
     # With measurement noise there is one class of mechanisms, and nothing to choose by.
     noise = reading_noise(data, estimator.measurement, estimator.measurement_noise)
     chooses = noise is None or isinstance(estimator.n_factors, str)

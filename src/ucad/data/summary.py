@@ -12,6 +12,7 @@ from ucad.data.batches import BatchTable, NumberTable, batch_tables, confounded,
 from ucad.data.dataset import InterventionalData
 from ucad.data.duplicates import columns_by_variable, near_duplicates, variable_of_column
 from ucad.data.far_values import far_values, told
+from ucad.data.repeated_samples import told_repeated
 from ucad.data.splits import OBSERVATIONAL
 from ucad.data.targets import CONTROL_WORDS, normal_form
 
@@ -118,7 +119,7 @@ def summarise(data: InterventionalData) -> DataSummary:
         tuple(data.variable_names[j] for j in group) for group in groups if len(group) > 1
     )
     near = tuple(near_duplicates(data.x, data.variable_names))
-    far = filter(None, [told(far_values(data))])
+    far = filter(None, [told(far_values(data)), told_repeated(data)])
     batches, numbers = batch_tables(data), number_tables(data)
     of_context = [told for table in batches for told in confounded(table)]
     of_context += [
