@@ -115,7 +115,7 @@ def _products(samples: TestSamples, j: int, fit: Rows) -> tuple[tuple[int, int],
     some = np.flatnonzero(usable)
     if len(some) == 0 or len(fit) == 0:
         return ()
-    v = _both(samples, fit)[:, some]
+    v = _inputs(samples, fit, some)
     e = samples.residual[fit, j] - samples.residual[fit, j].mean()
     squared = v**2
     size = np.maximum(squared.T @ squared * (e @ e), 1e-12)
@@ -126,9 +126,13 @@ def _products(samples: TestSamples, j: int, fit: Rows) -> tuple[tuple[int, int],
     return tuple((int(some[a]), int(some[b])) for a, b in zip(first, second, strict=True))
 
 
-def _both(samples: TestSamples, rows: Rows) -> Float[np.ndarray, "rows inputs"]:
-    """The variables and the factors, cut at 3 standard deviations."""
-    return np.clip(np.concatenate([samples.x[rows], samples.z[rows]], axis=1), -CLIP, CLIP)
+def _inputs(samples: TestSamples, rows: Rows, some: Rows) -> Float[np.ndarray, "rows inputs"]:
+    """Some variables, or factors (numbered after them), cut at 3 standard deviations."""
+    n = samples.n_variables
+    x, z = samples.x[np.ix_(rows, some[some < n])], samples.z[np.ix_(rows, some[some >= n] - n)]
+    values = np.empty((len(rows), len(some)))
+    values[:, some < n], values[:, some >= n] = x, z
+    return np.clip(values, -CLIP, CLIP, out=values)
 
 
 def _number(scores: Float[np.ndarray, " some"], noise: float, most: int) -> int:
@@ -150,8 +154,7 @@ def columns_for(samples: TestSamples, j: int, rows: Rows, choice: Choice) -> Col
     pieces += [x[:, multiplied] * np.clip(z[:, [k]], -CLIP, CLIP) for k in range(z.shape[1])]
     pieces.append((samples.regime[rows][:, None] == choice.regimes).astype(np.float64))
     first, second = np.array(choice.pairs, dtype=np.int64).reshape(-1, 2).T
-    v = _both(samples, rows)
-    pieces.append(v[:, first] * v[:, second])
+    pieces.append(_inputs(samples, rows, first) * _inputs(samples, rows, second))
     value = [("value", names[i]) for i in others]
     sources = 4 * value + z.shape[1] * value[multiplied]
     sources += [("regime", samples.regime_names[r]) for r in choice.regimes]

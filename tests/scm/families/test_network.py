@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from ucad.scm.families import NETWORK, Affine
-from ucad.scm.families.network import HIDDEN, WIDE_HIDDEN
+from ucad.scm.families.network import HIDDEN, WIDE_HIDDEN, MLPMechanism
 
 
 def started(seed=0, *, wide=False):
@@ -41,3 +41,24 @@ def test_many_samples_are_computed_in_blocks_with_the_same_values(monkeypatch):
     whole = mechanism(x)
     monkeypatch.setattr("ucad.scm.families.network._BLOCK_ELEMENTS", 100)
     torch.testing.assert_close(mechanism(x), whole)
+
+
+def test_a_target_without_inputs_is_a_constant_among_others():
+    rng = torch.Generator().manual_seed(0)
+    w1, b1, w2, b2 = (
+        torch.randn(*shape, generator=rng) for shape in ((3, 4, 2), (3, 4), (3, 4), (3,))
+    )
+    w1[1] = 0.0
+    inputs = torch.randn(5, 2, generator=rng)
+    expected = (torch.tanh(torch.einsum("si,thi->sth", inputs, w1) + b1) * w2).sum(dim=2) + b2
+    torch.testing.assert_close(MLPMechanism(w1, b1, w2, b2)(inputs), expected)
+    only = torch.tensor([1])
+    torch.testing.assert_close(MLPMechanism(w1, b1, w2, b2)(inputs, only), expected[:, only])
+
+
+def test_weights_that_are_zero_still_learn():
+    w1 = torch.zeros(1, 2, 3, requires_grad=True)
+    made = MLPMechanism(w1, torch.zeros(1, 2), torch.ones(1, 2), torch.zeros(1))
+    made(torch.ones(4, 3)).sum().backward()
+    assert w1.grad is not None
+    assert (w1.grad != 0).all()
