@@ -53,7 +53,8 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
             too, get loadings.
         context: columns of `obs` that act on genes and are none, such as the batch; `log_depth`
             is made of the totals where there is no such column.
-        model: an estimator that says how to fit; `UCAD()` if None.
+        model: an estimator that says how to fit; if None `UCAD()`, with `measurement="counts"`
+            where counts are kept.
         key: the name to write under.
         memory: GiB for the fit: if all cells would take more, it is made on a part of them and
             checked on the others; all cells get their factors.
@@ -72,7 +73,8 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
         memory=memory,
     )
     data = from_anndata(adata, options)
-    fitted = (UCAD() if model is None else model).fit(data)
+    plain = UCAD(measurement="counts" if counts else "none")
+    fitted = (plain if model is None else model).fit(data)
     graph = fitted.graph_
     strengths = edge_strengths(fitted.scm_, fitted.sample_)
     columns = fitted.columns_.variable

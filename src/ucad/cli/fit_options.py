@@ -35,8 +35,8 @@ class ReadingOptions:
         drop_constant: Leave out variables that never change.
         min_mean: Leave out variables whose mean is below this.
         log_counts: Turn counts into log(1 + 10^4 count / total of the sample).
-        counts: Keep counts and their depth: factors read log(1 + count / depth), and without a
-            context or --measurement the law of a variable is negative binomial (--noise counts).
+        counts: Keep counts and their depth: values are log(1 + count / depth). They are taken for
+            noisy readings of rates (--measurement counts) unless --measurement or --noise is given.
         matrix: Which matrix of an .h5ad or .zarr is read: X (default), raw, or layers/NAME.
         context: A column (of the table, of obs) that is no variable and acts on variables, such as
             a batch or the depth; may be given several times. Texts become indicators. Without such

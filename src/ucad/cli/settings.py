@@ -16,6 +16,9 @@ from ucad.schema import check_shape
 
 __all__ = ["FitSettings", "resolve"]
 
+AUTO = "auto"
+"""What stands for no choice in the settings that have one."""
+
 _SHAPES: dict[str, Any] = {
     "factors": (int, str),
     "runs": int,
@@ -118,9 +121,15 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
 
 
 def _of_counts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What --counts stands for: a law of counts, where that is fitted (without a context)."""
-    plain = values.get("measurement", "none") == "none" and not values.get("context")
-    return {"noise": "counts"} if values.get("counts") and plain else {}
+    """What --counts stands for where nothing else is said: counts are readings of rates.
+
+    Whoever names a law (--noise), a solver or mechanisms that know no such readings has said it.
+    """
+    own_law = values.get("noise", AUTO) != AUTO
+    solver = values.get("solver", AUTO) in (AUTO, "search")
+    sides = [values.get(name, AUTO) for name in ("factor_mechanism", "variable_mechanism")]
+    knows = solver and all(side in (AUTO, "linear") for side in sides)
+    return {"measurement": "counts"} if values.get("counts") and knows and not own_law else {}
 
 
 def _read(path: Path) -> dict[str, Any]:
