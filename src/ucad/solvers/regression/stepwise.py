@@ -195,7 +195,8 @@ class _Pack:
         share = np.where(self.present, self.beta**2 / (spare * self.residual[:, None]), np.inf)
         worst = np.argmin(share, axis=1)
         lowest = np.take_along_axis(share, worst[:, None], axis=1)[:, 0]
-        at = np.flatnonzero(self.half * np.log1p(lowest) < penalty)
+        with np.errstate(invalid="ignore"):  # nothing is dropped where noise taken off leaves < 0
+            at = np.flatnonzero(self.half * np.log1p(lowest) < penalty)
         out = worst[at]
         column, pivot = self.inverse[at, :, out], self.inverse[at, out, out]
         lost = self.beta[at, out]
