@@ -39,6 +39,12 @@ _HOME = {
     "write": "ucad.data.formats",
 }
 
+_PARTS = (
+    "claims", "consensus", "data", "effects", "errors", "gene_sets", "graph", "metrics", "networks",
+    "scm", "simulate", "solvers", "tl",
+)  # fmt: skip
+"""What docs and messages write as `ucad.networks.fit_network`: it needs no import of its own."""
+
 __all__ = [
     "UCAD",
     "Abstraction",
@@ -61,8 +67,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "tl":
-        return importlib.import_module("ucad.tl")
+    if name in _PARTS:
+        return importlib.import_module(f"ucad.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'ucad' has no attribute '{name}'")
