@@ -25,12 +25,19 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run(*words, cwd: Path | None = None, within: float = 240) -> Done:
-    """Runs a command to its end, in a process that need not import torch once more."""
+def run(*words, cwd: Path | None = None, within: float = 240, file_size: int | None = None) -> Done:
+    """Runs a command to its end, in a process that need not import torch once more.
+
+    Args:
+        words: of the command.
+        cwd: where it runs, if not here.
+        within: seconds it may take.
+        file_size: bytes above which no file may grow, as on a full disk.
+    """
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, name) for name in ("out", "err")]
         arguments = ([str(word) for word in words], files, os.fspath(cwd or Path.cwd()))
-        process = _CONTEXT.Process(target=_apart, args=(*arguments, dict(os.environ)))
+        process = _CONTEXT.Process(target=_apart, args=(*arguments, dict(os.environ), file_size))
         process.start()
         process.join(within)
         if process.exitcode is None:
@@ -96,8 +103,16 @@ def _command(words: list[str], log: str) -> None:
             sys.exit(ended.code)
 
 
-def _apart(words: list[str], files: list[str], cwd: str, environment: dict[str, str]) -> None:
+def _apart(
+    words: list[str],
+    files: list[str],
+    cwd: str,
+    environment: dict[str, str],
+    file_size: int | None,
+) -> None:
     """What a shell does before a command: its place, its environment, where its output goes."""
+    import resource
+
     from ucad.cli import main
 
     for descriptor, file in zip((1, 2), files, strict=True):
@@ -105,4 +120,6 @@ def _apart(words: list[str], files: list[str], cwd: str, environment: dict[str, 
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
+    if file_size is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
     main(words)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ucad.errors import FormatError, InvalidInputError
+from ucad.errors import FormatError, InvalidInputError, UcadError
 
 __all__ = [
     "MAX_TEXT_BYTES",
@@ -33,6 +33,7 @@ __all__ = [
     "recover",
     "replacing",
     "replacing_folder",
+    "reserve",
     "resolved",
     "write_text",
 ]
@@ -180,6 +181,26 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         _sync(folder.parent)
 
 
+def reserve(path: Path) -> None:
+    """Takes the room on the disk that a file with gaps will need.
+
+    A mapped file ends the process, without a word, where its gaps find no room later.
+
+    Raises:
+        OSError: there is no room; the file is removed.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, max(1, path.stat().st_size))
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+                return  # a file system that cannot
+            path.unlink()
+            raise OSError(error.errno, error.strerror, str(path)) from error
+
+
 def recover(path: Path) -> None:
     """Puts right what a killed process left at a path: brings the old folder back, clears parts.
 
@@ -216,6 +237,13 @@ def _workspace(path: Path) -> Iterator[Path]:
         part.mkdir()
         with _held(part):
             yield part
+    except OSError as error:
+        # A full disk does not say which file it was, and nobody knows the names beside it.
+        if not isinstance(error, UcadError) and str(error.filename or part).startswith(str(part)):
+            text = error.strerror or f"Not all of it could be written ({error})"
+            error.errno = error.errno or errno.ENOSPC  # numpy: "so many requested, … written"
+            error.strerror, error.filename = text, str(path)
+        raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
 

@@ -36,6 +36,39 @@ def spreadsheet(seed: int, folder: Path) -> tuple[Path, tuple[str, ...], np.ndar
     return path, tuple(names), x
 
 
+def written_for_people(seed: int, folder: Path) -> tuple[Path, str]:
+    """A table in which one column, often the first, holds numbers as people write them."""
+    rng = np.random.default_rng(seed)
+    form = FORMS[seed % len(FORMS)]
+    n_rows, names = int(rng.integers(3, 30)), ["a", "b", "c"]
+    at = int(rng.choice([0, 0, 1, 2]))
+    cells = rng.normal(size=(n_rows, 3)).round(3).astype(str).tolist()
+    for row, value in zip(cells, rng.permutation(9000)[:n_rows] + 1000, strict=True):
+        row[at] = form(int(value))
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows([names, *cells])
+    path = folder / "table.csv"
+    path.write_text(buffer.getvalue(), encoding="utf-8")
+    return path, names[at]
+
+
+FORMS = [
+    "{:,}".format,
+    "{:,}.5".format,
+    "${:,}".format,
+    "{} %".format,
+    "{}%".format,
+    "€ {}".format,
+    "{} €".format,
+    lambda value: f"{value:,}".replace(",", "'"),
+    lambda value: f"{value:,}".replace(",", "\u202f"),
+    lambda value: f"{value:,}".replace(",", ".") + ",5",
+    lambda value: f"{value / 7:.2f}".replace(".", ","),
+    lambda value: f"\u2212{value}",
+]
+"""Thousands in groups, currencies, percentages, decimal commas, the typographic minus."""
+
+
 def _encoded(text: str, encoding: str) -> bytes:
     mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
     return mark + text.encode(encoding)

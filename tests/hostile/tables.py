@@ -193,6 +193,11 @@ def _h5ad(rng, folder: Path) -> Path:
             x[0, 0] = np.nan
             made = file.create_dataset("X", data=x)
             made.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+        if rng.random() < 0.3:  # how a file says that there is nothing
+            place = str(rng.choice(["raw", "layers", "uns", "obs", "X"]))
+            file.pop(place, None)
+            made = file.create_dataset(place, data=h5py.Empty("f4"))
+            made.attrs.update({"encoding-type": "null", "encoding-version": "0.1.0"})
     return path
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -204,6 +205,10 @@ def _load(path: Path) -> Any:
         ) from error
 
 
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""Errors that come from where values are written, not from a model."""
+
+
 @contextlib.contextmanager
 def told_if_the_model_fails() -> Iterator[None]:
     """Turns what a model raises on wrong inputs into one line."""
@@ -212,6 +217,8 @@ def told_if_the_model_fails() -> Iterator[None]:
     except UcadError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise
         raise InvalidInputError(
             f"The model fails on these inputs with {type(error).__name__}: {error} "
             "(--debug shows where)."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from ucad.networks import Inputs, Recording
 
 __all__ = ["record"]
+
+DONE, UNFINISHED = 0, 1
+"""Exit codes."""
+
+_logger = logging.getLogger(__name__)
 
 _FEW_PASSES = 600
 """Features times sites up to which the context is looked for without being asked to: each costs two
@@ -47,7 +54,7 @@ def record(
     precision: str = "float64",
     seed: Seed = 0,
     quiet: bool = False,
-) -> None:
+) -> int:
     """Record a network's units, left alone and clamped one by one, as a data set.
 
     The script that makes the model is run: only name one that you trust. An interrupted recording
@@ -119,28 +126,35 @@ def record(
     with told_if_the_model_fails():
         found_context = _checked(_Asked(network, rows, sites, context, read_output, decide), check)
     if output is None:
-        return
+        return DONE
     with told_if_the_model_fails():
         cost = recording_cost(network, rows, sites, settings)
     if not quiet:
         print(cost, flush=True)
-    with shown_progress(quiet=quiet) as progress, told_if_the_model_fails():
-        found = record_network(
-            network,
-            rows,
-            sites,
-            settings=settings,
-            context=found_context,
-            seed=seed,
-            directory=output,
-            progress=progress,
-        )
+    try:
+        with shown_progress(quiet=quiet) as progress, told_if_the_model_fails():
+            start = partial(record_network, settings=settings, context=found_context, seed=seed)
+            found = start(network, rows, sites, directory=output, progress=progress)
+    except OSError as error:
+        return _kept_so_far(output, error)
     note_in_recording(output, {"model": model, "inputs": str(inputs)})
     given = ["--model", model, "--inputs", str(inputs)]
     given += [] if read_output is None else ["--read-output", read_output]
     given += [] if decide == "largest" else ["--decide", decide]
     _tell(found, found_context)
     print(f"Written to {output}. Next: {_next_command(found, output, given)}")
+    return DONE
+
+
+def _kept_so_far(output: Path, error: OSError) -> int:
+    """Says what a full disk has left of a recording; raises the error if that is nothing."""
+    from ucad.networks.storage import is_growing
+
+    if not is_growing(output):
+        raise error
+    text = "%s: '%s' holds what is recorded so far, and the same command resumes it."
+    _logger.warning(text, error.strerror, output)
+    return UNFINISHED
 
 
 def _tell(found: Recording, context: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,6 +15,8 @@ __all__ = ["sweep"]
 
 DONE, UNFINISHED, INTERRUPTED = 0, 1, 130
 """Exit codes of a sweep: all tasks done, some failed or left, stopped by Ctrl-C (128 + SIGINT)."""
+
+_logger = logging.getLogger(__name__)
 
 
 def sweep(
@@ -71,15 +74,18 @@ def sweep(
     tasks = read_grid(grid, allow_code=allow_code)
     if retry_failed:
         drop_failed(output)
-    with shown_progress(quiet=quiet) as progress:
-        report = run_sweep(
-            tasks,
-            output,
-            backend,
-            budget=None if budget is None else Budget(60 * budget),
-            max_seconds=None if task_minutes is None else 60 * task_minutes,
-            progress=progress,
-        )
+    try:
+        with shown_progress(quiet=quiet) as progress:
+            report = run_sweep(
+                tasks,
+                output,
+                backend,
+                budget=None if budget is None else Budget(60 * budget),
+                max_seconds=None if task_minutes is None else 60 * task_minutes,
+                progress=progress,
+            )
+    except OSError as error:
+        return _kept_so_far(output, error)
     return _tell(report, output)
 
 
@@ -92,6 +98,18 @@ def _backend(on: str, workers: int | None, address: str | None) -> Backend:
     if address is not None:
         raise InvalidInputError("--address names a Ray cluster: it needs --on ray.")
     return LocalProcesses(workers)
+
+
+def _kept_so_far(output: Path, error: OSError) -> int:
+    """Says what a full disk has left of a table; raises the error if that is nothing."""
+    from ucad.sweep import read_rows
+
+    n_rows = len(read_rows(output))
+    if not n_rows:
+        raise error
+    text = "%s: '%s' holds the %d rows that were finished, and the same command goes on with them."
+    _logger.warning(text, error.strerror or error, output, n_rows)
+    return UNFINISHED
 
 
 def _tell(report: SweepReport, output: Path) -> int:

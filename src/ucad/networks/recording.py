@@ -190,7 +190,7 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
     if shelf.is_finished:
         return load_recording(shelf.folder)
     job = _Job(model, inputs, settings, shelf, progress)
-    with undisturbed(model), torch.no_grad():
+    with shelf.left_if_any(), undisturbed(model), torch.no_grad():
         observed, rows = _observe(job, chosen, seed)
         live = observed.min(axis=0) < observed.max(axis=0)
         if not live.any():

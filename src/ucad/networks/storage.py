@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from ucad.data import InterventionalData
 from ucad.data.context import Context
 from ucad.data.formats.dcdi import DATA, REGIMES, SIDE, write_dcdi
 from ucad.errors import FormatError, InvalidInputError
-from ucad.files import check_regular, read_json, recover, replacing, write_text
+from ucad.files import check_regular, read_json, recover, replacing, reserve, write_text
 from ucad.schema import Optional, check_shape
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Kept",
     "Shelf",
     "finished",
+    "is_growing",
     "keep_recording",
     "note_in_recording",
     "open_recording",
@@ -64,7 +65,8 @@ class Shelf:
         recover(folder / _GROWING)
         if not folder.exists() or not any(folder.iterdir()):
             folder.mkdir(parents=True, exist_ok=True)
-            shelf._write_state({})
+            with shelf.left_if_any():
+                shelf._write_state({})
         begun = next((f for f in (folder / ABOUT, folder / _GROWING) if f.exists()), None)
         if begun is None:
             raise InvalidInputError(f"'{folder}' holds something else than a recording.")
@@ -96,7 +98,28 @@ class Shelf:
             if begun.shape == shape and begun.dtype == np.dtype(dtype):
                 return begun
         self.mark(name, 0)
-        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+        made = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+        reserve(path)
+        return made
+
+    @contextlib.contextmanager
+    def left_if_any(self) -> Iterator[None]:
+        """Whatever goes wrong, a folder stays only if something was recorded into it."""
+        try:
+            yield
+        except BaseException:
+            if self.folder is not None and not self.has_rows and not self.is_finished:
+                self.clear()
+                with contextlib.suppress(OSError):  # somebody else's files are in it
+                    self.folder.rmdir()
+            raise
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a row of any array is finished."""
+        if self.folder is None or not (self.folder / _GROWING).exists():
+            return False
+        return any(read_json(self.folder / _GROWING).get("rows", {}).values())
 
     def done(self, name: str) -> int:
         """How many rows of an array are finished."""
@@ -120,6 +143,11 @@ class Shelf:
         assert self.folder is not None
         state = {"format": "growing ucad recording", "identity": self.identity, "rows": rows}
         write_text(self.folder / _GROWING, json.dumps(state))
+
+
+def is_growing(folder: Path) -> bool:
+    """Whether a folder holds a part of a recording that can be resumed."""
+    return Shelf(folder, {}).has_rows
 
 
 def finished(values: np.ndarray) -> np.ndarray:

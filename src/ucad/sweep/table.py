@@ -65,11 +65,13 @@ class ResultTable:
     Attributes:
         path: the file, JSON lines.
         rows: what it holds, by key.
+        was_there: whether the file was there before.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = resolved(path)
         self.rows: dict[str, Row] = {}
+        self.was_there = self.path.exists()
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[ResultTable]:
@@ -99,14 +101,19 @@ class ResultTable:
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
-            except BaseException:  # a full disk, or a signal: no half line may stay
+            except BaseException as error:  # a full disk, or a signal: no half line may stay
                 with contextlib.suppress(OSError):
                     os.truncate(self.path, start)
+                if isinstance(error, OSError):
+                    error.filename = str(self.path)
                 raise
         self.rows[row_key(row["function"], row["task"])] = row
 
     def _sort(self) -> None:
         """Writes the rows in the order of their keys, in one step."""
+        if not self.rows and not self.was_there:
+            self.path.unlink(missing_ok=True)
+            return
         self.rows = dict(sorted(self.rows.items()))
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows.values())
         if text.encode() == _content(self.path) and self.path.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -82,7 +83,7 @@ class _Stored(NamedTuple):
             raise FormatError("It holds no matrix X.")
         side = group["uns/ucad"] if "uns" in group and "ucad" in group["uns"] else None
         text = None if side is None else read_elem(side)
-        has_raw = matrix == RAW and "raw" in group and "var" in group["raw"]
+        has_raw = matrix == RAW and _has_raw(group) and "var" in group["raw"]
         table = group["raw"]["var"] if has_raw else group["var"]
         names = [str(name) for name in read_elem(table).index]
         return cls(read_elem(group["obs"]), names, text if isinstance(text, str) else None)
@@ -110,10 +111,15 @@ def _read(
     return _dataset(source, stored.names, stored.obs, options, path)
 
 
+def _has_raw(group: Any) -> bool:
+    """Whether there is a matrix before processing; a file can also say that there is none."""
+    return RAW in group and hasattr(group[RAW], "keys") and "X" in group[RAW]
+
+
 def _matrix(group: Any, name: str) -> Any:
     """X, or another matrix, not loaded: an array, or a sparse matrix that is sliced by rows."""
     layers = [f"layers/{layer}" for layer in group["layers"]] if "layers" in group else []
-    known = ["X", *layers, *([RAW] if "raw" in group and "X" in group["raw"] else [])]
+    known = ["X", *layers, *([RAW] if _has_raw(group) else [])]
     X = group[_known_matrix(name, known).replace(RAW, f"{RAW}/X")]
     if "encoding-type" in X.attrs and "matrix" in str(X.attrs["encoding-type"]):
         from anndata.io import sparse_dataset
@@ -197,6 +203,7 @@ def _dataset(
 def write_h5ad(data: InterventionalData, path: Path) -> None:
     """Writes x, the regime and its name in `obs`, and what was clamped as a layer."""
     anndata = _anndata()
+    import h5py
     import pandas as pd
 
     index = [str(row) for row in range(data.n_samples)]
@@ -208,8 +215,13 @@ def write_h5ad(data: InterventionalData, path: Path) -> None:
         layers={"is_intervened": data.is_intervened.astype(np.uint8)},
         uns={"ucad": json.dumps(side_information(data))},
     )
+    table.strings_to_categoricals()
+    image = io.BytesIO()  # on a full disk HDF5 can end the process: it writes into memory
+    with h5py.File(image, "w") as file:
+        anndata.io.write_elem(file, "/", table)
+        file.pop("raw", None)  # it says that there is none, as others than anndata cannot read
     with replacing(path) as beside:
-        table.write_h5ad(beside)
+        beside.write_bytes(image.getbuffer())
 
 
 def _anndata() -> Any:

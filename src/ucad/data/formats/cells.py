@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,10 @@ INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
 """The names under which pandas writes the numbers of the rows; the first is R's, too."""
 _INDEX_WORDS = {"index", "id", "row", "rowid", "rownames", "cell", "cellid", "sample", "sampleid"}
 """Names of a first column that, if it counts the rows, is their index."""
+_OTHERWISE = re.compile(
+    r"[-+\u2212]?[$€£¥]?\s?(\d{1,3}([,.'’\s]\d{3})+([.,]\d+)?|\d+[.,]?\d*)\s?[%‰$€£¥]?"
+)
+"""A number as it is written for people: by thousands, with a decimal comma, a currency, a `%`."""
 _SHOWN = 5
 """Names listed in a message: enough to recognise what they have in common."""
 
@@ -98,7 +103,8 @@ def take_index(columns: dict[str, Any], wanted: set[str]) -> tuple[str, ...]:
     """Takes out a column with the numbers or names of the rows, and says which.
 
     That is one named as pandas and R name it, or the first column if it holds a different text in
-    every row, or counts the rows under a name such as `index`. Columns in `wanted` stay.
+    every row, or counts the rows under a name such as `index`. Columns in `wanted` stay, and so do
+    numbers as they are written for people (`1,200`, `5 %`): these are measurements.
     """
     found = [name for name in INDEX_NAMES if name in columns and name not in wanted]
     first = next(iter(columns), None)
@@ -119,7 +125,7 @@ def is_index(name: str, values: Sequence[Any] | np.ndarray) -> bool:
         return False
     texts = [str(value).strip() for value in values]
     if not any(map(_is_numeric, texts)):
-        return len(set(texts)) == len(texts)
+        return len(set(texts)) == len(texts) and not all(map(_OTHERWISE.fullmatch, texts))
     word = "".join(letter for letter in name.casefold() if letter.isalpha())
     counted = ([str(start + i) for i in range(len(texts))] for start in (0, 1))
     return word in _INDEX_WORDS and texts in list(counted)
