@@ -62,6 +62,6 @@ def told_repeated(data: InterventionalData) -> str:
         return ""
     return (
         f"{copies:,} of {data.n_samples:,} samples are exact copies of another one. Copies are "
-        "no further evidence: with them chance looks like structure, and held-out samples have been "
-        "seen. Leave them out before you fit."
+        "no further evidence: with them chance looks like structure, and held-out samples have "
+        "been seen. Leave them out before you fit."
     )
