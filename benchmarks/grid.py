@@ -19,7 +19,7 @@ from ucad.scm.families import AFFINE, NETWORK
 from ucad.simulate import Problem, paper_problem
 from ucad.solvers.gradient import ModelSettings, fast
 from ucad.solvers.gradient.mechanisms import initial_parameters
-from ucad.solvers.gradient.problem import Learner, make_objective
+from ucad.solvers.gradient.problem import RelaxedProblem, make_objective
 from ucad.solvers.gradient.training import Training
 
 CASES = [
@@ -62,13 +62,13 @@ def seconds_per_step(problem: Problem, kind: str, K: int) -> float:
     """CPU time of one training step with everything in it, the best of five rounds."""
     mlp = NETWORK if "MLP" in kind else AFFINE
     config = fast(problem.train.n_variables, ModelSettings(factor_family=mlp))
-    learner = Learner.of(problem.train, problem.validation, problem.n_factors, config)
+    learner = RelaxedProblem.of(problem.train, problem.validation, problem.n_factors, config)
     if kind == "minibatches":
         # Linear mechanisms, but from the data instead of its moments.
         model = ModelSettings(factor_family=NETWORK)
         objective = make_objective(problem.train, replace(config, model=model))
-        learner = replace(learner, problem=replace(learner.problem, objective=objective))
-    like, n = learner.problem.objective.free_share, problem.train.n_variables
+        learner = replace(learner, objective=objective)
+    like, n = learner.objective.free_share, problem.train.n_variables
     drawn = initial_parameters(config.model, n, problem.n_factors, list(range(K)))
     start = {name: value.to(like) for name, value in drawn.items()}
     grid = (replace(config.training, warm_up_epochs=(0,)).grid(0)[0],) * K

@@ -12,7 +12,7 @@ from ucad.solvers.gradient import (
     TrainingSettings,
 )
 from ucad.solvers.gradient.mechanisms import initial_parameters
-from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import EdgeLogits, RelaxedGraph
 
 
@@ -37,12 +37,12 @@ def config() -> GradientConfig:
 
 
 @pytest.fixture
-def learner(problem: Problem, config: GradientConfig) -> Learner:
-    return Learner.of(problem.train, problem.validation, 3, config)
+def learner(problem: Problem, config: GradientConfig) -> RelaxedProblem:
+    return RelaxedProblem.of(problem.train, problem.validation, 3, config)
 
 
-def start_of(learner: Learner, seeds: list[int], model: ModelSettings | None = None):
-    like = learner.problem.objective.free_share
+def start_of(learner: RelaxedProblem, seeds: list[int], model: ModelSettings | None = None):
+    like = learner.objective.free_share
     drawn = initial_parameters(model or learner.config.model, 16, 3, seeds)
     return {name: value.to(like) for name, value in drawn.items()}
 

@@ -18,7 +18,7 @@ from cooper.utils.annotations import ConstraintType
 
 from tests.solvers.gradient.conftest import start_of, with_training
 from ucad.solvers.gradient.lagrangian import GROWTH_TOLERANCE
-from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import expected_graph, gumbel_noise
 from ucad.solvers.gradient.state import Layout
 from ucad.solvers.gradient.training import Training
@@ -59,7 +59,7 @@ def coopers_end(learner, start, one, row, noise):
     """Trains one configuration by Cooper, on its own rows of the noise."""
     settings = learner.config.training
     leaves = {name: value[row, None].clone().requires_grad_() for name, value in start.items()}
-    cmp = OneConfiguration(learner.problem, leaves, settings.initial_penalty)
+    cmp = OneConfiguration(learner, leaves, settings.initial_penalty)
     primal = torch.optim.Adam(leaves.values(), lr=one.learning_rate)
     dual_rate = settings.dual_rate_share * one.learning_rate
     dual = torch.optim.SGD(cmp.dual_parameters(), lr=dual_rate, maximize=True)
@@ -84,7 +84,7 @@ def coopers_end(learner, start, one, row, noise):
 def test_our_lagrangian_follows_coopers_trajectory_to_rounding(which, request, config):
     data = request.getfixturevalue(which)
     config = with_training(config, **GRID)
-    learner = Learner.of(data.train, data.validation, 3, config)
+    learner = RelaxedProblem.of(data.train, data.validation, 3, config)
     grid = config.training.grid(seed=0)
     start = start_of(learner, [one.seed + at for at, one in enumerate(grid)])
     training = Training(learner, start, grid, seed=0)

@@ -20,7 +20,7 @@ from ucad.solvers.gradient import (
 )
 from ucad.solvers.gradient.fit import advice_for
 from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
-from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.prior import PriorKnowledge
 
 
@@ -182,8 +182,8 @@ def test_linear_mechanisms_of_many_variables_are_trained_without_moments(
 ):
     monkeypatch.setattr("ucad.solvers.gradient.moment_objective.MAX_MOMENT_BYTES", 8 * 15 * 16**2)
     config = with_training(config, epochs=4)
-    learner = Learner.of(problem.train, problem.validation, 3, config)
-    assert isinstance(learner.problem.objective, MinibatchObjective)
+    learner = RelaxedProblem.of(problem.train, problem.validation, 3, config)
+    assert isinstance(learner.objective, MinibatchObjective)
     assert np.isfinite(fit(problem, config).validation_nll)
 
 

@@ -1,3 +1,4 @@
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -12,9 +13,9 @@ from ucad.solvers.gradient.state import Best, Layout, Look
 from ucad.solvers.gradient.training import Run, train
 
 
-def run_training(learner, run, problem=None, **settings):
-    config = with_training(learner.config, **settings)
-    learner = replace(learner, problem=problem or learner.problem, config=config)
+def run_training(learner, run, **settings):
+    config, learner = with_training(learner.config, **settings), copy(learner)
+    object.__setattr__(learner, "config", config)
     grid = config.training.grid(seed=0)
     return train(learner, start_of(learner, [one.seed for one in grid]), grid, run)
 
@@ -29,14 +30,14 @@ def test_the_same_seed_gives_the_same_result_and_another_one_does_not(learner):
     assert not same(first, other)
 
 
-def without_constraints(problem: RelaxedProblem) -> RelaxedProblem:
+def without_constraints(learner: RelaxedProblem) -> RelaxedProblem:
     """Every graph is feasible, so that the NLL alone decides."""
-    return replace(problem, constraints=Anything(problem.constraints.settings))
+    return replace(learner, constraints=Anything(learner.constraints.settings))
 
 
 def test_training_lowers_the_nll(learner):
-    problem = without_constraints(learner.problem)
-    early, late = (run_training(learner, Run(0), problem, epochs=epochs) for epochs in (4, 60))
+    learner = without_constraints(learner)
+    early, late = (run_training(learner, Run(0), epochs=epochs) for epochs in (4, 60))
     assert (late.nll < early.nll - 0.1).all()
 
 
@@ -46,9 +47,9 @@ def test_a_resumed_run_ends_as_if_it_had_never_stopped(learner, tmp_path, monkey
     whole = run_training(learner, Run(0))
     run = Run(0, checkpoint=Checkpoint(tmp_path / "state.safetensors", {"data": "same"}))
     # A run that dies between two looks: nothing after the last checkpoint counts.
-    dying = Dying(**vars(learner.problem), after=4 * stop_after + 1)
+    dying = Dying(**vars(learner), after=4 * stop_after + 1)
     with pytest.raises(RuntimeError, match="died"):
-        run_training(learner, run, dying)
+        run_training(dying, run)
     resumed = run_training(learner, run)
     assert resumed.about_checkpoint in [f"Training was resumed after {n} epochs." for n in (4, 8)]
     assert same(whole, resumed)
@@ -56,8 +57,8 @@ def test_a_resumed_run_ends_as_if_it_had_never_stopped(learner, tmp_path, monkey
 
 
 def test_ctrl_c_keeps_the_best_so_far(learner):
-    interrupting = Interrupting(**vars(learner.problem), after=30)
-    trained = run_training(learner, Run(0), interrupting)
+    interrupting = Interrupting(**vars(learner), after=30)
+    trained = run_training(interrupting, Run(0))
     assert trained.interrupted
     assert trained.epochs == 7
     assert trained.nll.isfinite().all()
@@ -66,7 +67,7 @@ def test_ctrl_c_keeps_the_best_so_far(learner):
 def test_ctrl_c_writes_a_checkpoint_from_which_the_run_ends_as_if_never_stopped(learner, tmp_path):
     whole = run_training(learner, Run(0))
     run = Run(0, checkpoint=Checkpoint(tmp_path / "state.safetensors"))
-    stopped = run_training(learner, run, Interrupting(**vars(learner.problem), after=30))
+    stopped = run_training(Interrupting(**vars(learner), after=30), run)
     assert stopped.interrupted
     resumed = run_training(learner, run)
     assert resumed.about_checkpoint == "Training was resumed after 7 epochs."  # whole ones
@@ -75,10 +76,10 @@ def test_ctrl_c_writes_a_checkpoint_from_which_the_run_ends_as_if_never_stopped(
 
 
 def test_gains_below_the_least_do_not_renew_patience(learner):
-    problem = without_constraints(learner.problem)
+    learner = without_constraints(learner)
     looks = {"epochs": 40, "evaluate_every": 1, "patience": 5}
-    greedy = run_training(learner, Run(0), problem, **looks)
-    content = run_training(learner, Run(0), problem, min_gain=10.0, **looks)
+    greedy = run_training(learner, Run(0), **looks)
+    content = run_training(learner, Run(0), min_gain=10.0, **looks)
     assert greedy.epochs > 6
     assert content.epochs == 7  # the first look, five epochs of patience, and out
 
@@ -89,8 +90,8 @@ def test_constraints_missed_by_less_than_the_slack_count_as_met(learner):
 
 
 def test_a_configuration_whose_values_are_not_finite_leaves_the_others_alone(learner):
-    breaking = Breaking(**vars(learner.problem), after=9)
-    trained = run_training(learner, Run(0), breaking)
+    breaking = Breaking(**vars(learner), after=9)
+    trained = run_training(breaking, Run(0))
     whole = run_training(learner, Run(0))
     assert trained.notes == ("1 configurations left, since values were not finite.",)
     assert all(value.isfinite().all() for value in trained.parameters.values())
@@ -99,8 +100,8 @@ def test_a_configuration_whose_values_are_not_finite_leaves_the_others_alone(lea
 
 
 def test_a_fit_whose_values_are_never_finite_ends_where_it_began(learner):
-    broken = Breaking(**vars(learner.problem), after=0, rows=slice(None))
-    trained = run_training(learner, Run(0), broken)
+    broken = Breaking(**vars(learner), after=0, rows=slice(None))
+    trained = run_training(broken, Run(0))
     assert trained.epochs == 1
     grid = learner.config.training.grid(seed=0)
     start = start_of(learner, [one.seed for one in grid])
@@ -108,10 +109,10 @@ def test_a_fit_whose_values_are_never_finite_ends_where_it_began(learner):
 
 
 def test_configurations_out_of_patience_leave_and_do_not_disturb_the_others(learner):
-    problem = without_constraints(learner.problem)
+    learner = without_constraints(learner)
     looks = {"epochs": 30, "evaluate_every": 1, "learning_rates": (0.1,)}
-    patient = run_training(learner, Run(0), problem, patience=1000, **looks)
-    hasty = run_training(learner, Run(0), problem, patience=1, **looks)
+    patient = run_training(learner, Run(0), patience=1000, **looks)
+    hasty = run_training(learner, Run(0), patience=1, **looks)
     assert patient.history[-1]["active"] == 2
     assert hasty.history[-1]["epoch"] < 30 or hasty.history[-1]["active"] < 2
     assert (patient.nll <= hasty.nll).all()

@@ -14,7 +14,7 @@ from ucad.scm import FactorSCM, LinearMechanism, MLPMechanism
 from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.discretise import DiscreteGraph, batched, discretise, refit
 from ucad.solvers.gradient.mechanisms import Parameters
-from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import Edge
 
 __all__ = ["Finished", "best_of", "settle"]
@@ -76,10 +76,10 @@ def best_of(models: Sequence[Finished], violation: Sequence[float], tie: float) 
 
 
 def settle(
-    learner: Learner, parameters: Parameters, seed: int, budget: Budget | None = None
+    problem: RelaxedProblem, parameters: Parameters, seed: int, budget: Budget | None = None
 ) -> list[Finished]:
     """Makes finished models of relaxed ones: discretise, refit, judge on the validation data."""
-    problem, config = learner.problem, learner.config
+    config = problem.config
     logits = problem.logits(parameters)
     required = ~problem.possible[Edge.NONE]
     layer_of = problem.constraints.layer_of
@@ -89,9 +89,9 @@ def settle(
     fitted = refit(parameters, graph, problem.objective, config.refit_steps, generator, budget)
     with torch.no_grad():
         variance = problem.objective.residual_variance(fitted, graph)
-        nll = learner.validation.profile_nll(fitted, graph).nan_to_num(nan=torch.inf)
+        nll = problem.validation.profile_nll(fitted, graph).nan_to_num(nan=torch.inf)
         missed = problem.constraints.violations(graph)
-    names = problem.constraints.names(learner.n_factors)
+    names = problem.constraints.names(logits.shape[-1])
     return [
         Finished(
             parameters={name: value[at] for name, value in fitted.items()},

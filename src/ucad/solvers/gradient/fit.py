@@ -1,4 +1,4 @@
-"""`fit_gradient`: from data to a factor SCM by the paper's learner."""
+"""`fit_gradient`: from data to a factor SCM by the paper's problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ucad.solvers.gradient.candidates import best_of, settle
 from ucad.solvers.gradient.checkpoint import Checkpoint
 from ucad.solvers.gradient.mechanisms import initial_parameters
 from ucad.solvers.gradient.presets import fast
-from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import Edge
 from ucad.solvers.gradient.settings import GradientConfig
 from ucad.solvers.gradient.training import Run, Trained, train
@@ -61,7 +61,7 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
     budget = Budget(max_seconds)
     config = fast(data.n_variables) if config is None else config
     Problem.of(data, n_factors, (AFFINE, AFFINE), prior=config.prior)  # what every solver refuses
-    learner = Learner.of(data, validation, n_factors, config, device)
+    problem = RelaxedProblem.of(data, validation, n_factors, config, device)
     kept = None
     if checkpoint is not None:
         fingerprints = [data.fingerprint, validation.fingerprint]
@@ -70,10 +70,10 @@ def fit_gradient(  # noqa: PLR0913  (the entry point: everything a user may say 
             {"data": _digest(fingerprints), "settings": _digest(n_factors, seed, config)},
         )
     run = Run(seed, progress, kept, budget)
-    like, grid = learner.problem.objective.free_share, config.training.grid(seed)
+    like, grid = problem.objective.free_share, config.training.grid(seed)
     drawn = initial_parameters(config.model, data.n_variables, n_factors, [c.seed for c in grid])
-    trained = train(learner, {name: value.to(like) for name, value in drawn.items()}, grid, run)
-    scm, status = _finish(learner, trained, run)
+    trained = train(problem, {name: value.to(like) for name, value in drawn.items()}, grid, run)
+    scm, status = _finish(problem, trained, run)
     nll = scm.nll(validation.x, validation.is_left_out)
     return FitResult(scm, status, nll, trained.history, budget.seconds)
 
@@ -100,14 +100,14 @@ def advice_for(violations: Mapping[str, float]) -> tuple[str, ...]:
     return tuple(advice)
 
 
-def _finish(learner: Learner, trained: Trained, run: Run) -> tuple[FactorSCM, FitStatus]:
+def _finish(problem: RelaxedProblem, trained: Trained, run: Run) -> tuple[FactorSCM, FitStatus]:
     """Chooses one model of the trained configurations."""
-    names = learner.variable_names
-    models = settle(learner, trained.parameters, run.seed, run.budget)
+    names = problem.variable_names
+    models = settle(problem, trained.parameters, run.seed, run.budget)
     violation = trained.violation.tolist()
-    best = models[best_of(models, violation, learner.config.tie)]
+    best = models[best_of(models, violation, problem.config.tie)]
     status = _status(best.violations, run.budget, trained.interrupted)
-    advice, required = status.advice, ~learner.problem.possible[Edge.NONE]
+    advice, required = status.advice, ~problem.possible[Edge.NONE]
     if lost := best.graph.removed_edges(names, among=required):
         asked = f"The prior knowledge asks for a cycle: {', '.join(lost)} had to go all the same."
         advice = (*advice, asked)

@@ -28,9 +28,9 @@ from ucad.solvers.gradient.relaxed_graph import (
     possible_edges,
     sample_graph,
 )
-from ucad.solvers.gradient.settings import ConstraintSettings, GradientConfig, Sampling
+from ucad.solvers.gradient.settings import ConstraintSettings, GradientConfig
 
-__all__ = ["Constraints", "Evaluation", "Learner", "RelaxedProblem", "make_objective"]
+__all__ = ["Constraints", "Evaluation", "RelaxedProblem", "make_objective"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,45 +86,19 @@ class RelaxedProblem:
     """min_{Φ,Θ} NLL(Φ, Θ) such that v(Φ) ≤ 0, the paper's "Learning objective".
 
     Attributes:
-        objective: the data.
+        objective: the NLL of the training data.
+        validation: that of the validation data.
         constraints: the conditions on the graph.
         possible: which kinds of edge are left by what is known beforehand.
-        sampling: how graphs are drawn.
-    """
-
-    objective: Objective
-    constraints: Constraints
-    possible: PossibleEdges
-    sampling: Sampling
-
-    def evaluate(self, parameters: Parameters, noise: EdgeLogits, batch: Tensor) -> Evaluation:
-        """One graph sample for every configuration, its NLL, and the constraints."""
-        logits = self.logits(parameters)
-        graph = sample_graph(logits, noise, self.sampling)
-        nll = self.objective.nll(parameters, graph, batch)
-        return Evaluation(nll, self.constraints.violations(expected_graph(logits)))
-
-    def logits(self, parameters: Parameters) -> EdgeLogits:
-        """The logits, −∞ where an edge is ruled out."""
-        return parameters["logits"].masked_fill(~self.possible, -torch.inf)
-
-
-@dataclass(frozen=True, eq=False)
-class Learner:
-    """One fitting problem: the data on both sides, and how it is solved.
-
-    Attributes:
-        problem: the constrained problem on the training data.
-        validation: the objective on the validation data.
         config: all settings.
-        n_factors: how many factors there are.
         variable_names: one per variable.
     """
 
-    problem: RelaxedProblem
+    objective: Objective
     validation: Objective
+    constraints: Constraints
+    possible: PossibleEdges
     config: GradientConfig
-    n_factors: int
     variable_names: tuple[str, ...]
 
     @classmethod
@@ -135,22 +109,29 @@ class Learner:
         n_factors: int,
         config: GradientConfig,
         device: torch.device | str = "cpu",
-    ) -> Learner:
+    ) -> RelaxedProblem:
         """Puts data and settings together."""
         possible = possible_edges(data.n_variables, n_factors, config.prior, data.layer_of)
         layer_of = None if data.layer_of is None else torch.tensor(data.layer_of, device=device)
         return cls(
-            RelaxedProblem(
-                make_objective(data, config, device),
-                Constraints(config.constraints, layer_of),
-                possible.to(device),
-                config.training.sampling,
-            ),
+            make_objective(data, config, device),
             make_objective(validation, config, device),
+            Constraints(config.constraints, layer_of),
+            possible.to(device),
             config,
-            n_factors,
             data.variable_names,
         )
+
+    def evaluate(self, parameters: Parameters, noise: EdgeLogits, batch: Tensor) -> Evaluation:
+        """One graph sample for every configuration, its NLL, and the constraints."""
+        logits = self.logits(parameters)
+        graph = sample_graph(logits, noise, self.config.training.sampling)
+        nll = self.objective.nll(parameters, graph, batch)
+        return Evaluation(nll, self.constraints.violations(expected_graph(logits)))
+
+    def logits(self, parameters: Parameters) -> EdgeLogits:
+        """The logits, −∞ where an edge is ruled out."""
+        return parameters["logits"].masked_fill(~self.possible, -torch.inf)
 
 
 def make_objective(

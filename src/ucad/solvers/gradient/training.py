@@ -15,7 +15,7 @@ from ucad.solvers.budget import Budget
 from ucad.solvers.gradient.checkpoint import Checkpoint
 from ucad.solvers.gradient.lagrangian import Adam, AugmentedLagrangian
 from ucad.solvers.gradient.mechanisms import Parameters
-from ucad.solvers.gradient.problem import Learner
+from ucad.solvers.gradient.problem import RelaxedProblem
 from ucad.solvers.gradient.relaxed_graph import discrete_graph, expected_graph, gumbel_noise
 from ucad.solvers.gradient.settings import Configuration, Feasibility
 from ucad.solvers.gradient.state import Active, Best, Layout, Look, TrainingState
@@ -71,10 +71,10 @@ class Trained(NamedTuple):
 
 
 def train(
-    learner: Learner, start: Parameters, grid: tuple[Configuration, ...], run: Run
+    problem: RelaxedProblem, start: Parameters, grid: tuple[Configuration, ...], run: Run
 ) -> Trained:
     """Trains all configurations until each has run out of patience or epochs, or time is over."""
-    training = Training(learner, start, grid, run.seed)
+    training = Training(problem, start, grid, run.seed)
     state = training.first_state()
     about_checkpoint, notes = "", []
     if run.checkpoint is not None:
@@ -138,16 +138,16 @@ class Training:
     """
 
     def __init__(
-        self, learner: Learner, start: Parameters, grid: tuple[Configuration, ...], seed: int
+        self, problem: RelaxedProblem, start: Parameters, grid: tuple[Configuration, ...], seed: int
     ) -> None:
-        self.learner, self.start, self.grid = learner, start, grid
-        self.settings = learner.config.training
+        self.problem, self.start, self.grid = problem, start, grid
+        self.settings = problem.config.training
         self.layout = Layout.of(start)
         self.generator = torch.Generator(device=start["logits"].device).manual_seed(seed)
 
     def first_state(self) -> TrainingState:
         """Returns the state before the first epoch."""
-        problem, values = self.learner.problem, self.layout.flatten(self.start)
+        problem, values = self.problem, self.layout.flatten(self.start)
         violations = problem.constraints.violations(expected_graph(problem.logits(self.start)))
         active = Active(
             rows=torch.arange(len(values), device=values.device),
@@ -173,7 +173,7 @@ class Training:
 
     def epoch(self, state: TrainingState) -> Float[Tensor, " active"]:
         """Takes one epoch of alternating dual and primal steps, in place; returns the last NLLs."""
-        problem, settings = self.learner.problem, self.settings
+        problem, settings = self.problem, self.settings
         active, lagrangian = state.active, state.active.lagrangian
         rate, growth, warm_up = (
             active.values.new_tensor([getattr(one, name) for one in self.grid])[active.rows]
@@ -203,7 +203,7 @@ class Training:
 
     def look(self, state: TrainingState) -> None:
         """Compares every active configuration with its best snapshot."""
-        active, problem, settings = state.active, self.learner.problem, self.settings
+        active, problem, settings = state.active, self.problem, self.settings
         if not len(active.rows):
             return
         parameters = self.layout.views(active.values)
@@ -214,7 +214,7 @@ class Training:
             else:
                 graph = expected_graph(logits)
             violations = problem.constraints.violations(graph)
-            nll = self.learner.validation.profile_nll(parameters, graph)
+            nll = problem.validation.profile_nll(parameters, graph)
         missed = violations.where(violations > settings.slack, 0).sum(dim=1)
         look = Look(active.values, nll, missed)
         state.best.update_(active.rows, look, state.epoch, settings.min_gain)
