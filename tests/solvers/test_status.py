@@ -4,6 +4,7 @@ import pickle
 import pytest
 
 from ucad.errors import FormatError
+from ucad.solvers.budget import Budget
 from ucad.solvers.status import FitStatus
 
 
@@ -66,3 +67,19 @@ def test_an_unknown_field_is_refused_with_a_suggestion():
 def test_a_missing_field_is_named():
     with pytest.raises(FormatError, match="reason"):
         FitStatus.from_json({"converged": True, "feasible": True})
+
+
+def test_a_fit_that_was_cut_short_has_not_converged_and_says_by_what():
+    done = FitStatus(converged=True, feasible=True, reason="All done.", advice=("Look.",))
+    budget = Budget(60.0)
+    assert done.unless_cut_short(budget) is done
+    stopped = done.unless_cut_short(budget, interrupted=True)
+    assert stopped.interrupted
+    assert not stopped.converged
+    assert stopped.advice == ("Look.",)
+    budget.cut_short = True
+    over = done.unless_cut_short(budget)
+    assert not over.converged
+    assert not over.interrupted
+    assert over.reason == "The budget of 60 s ended."
+    assert over.advice == (budget.advice, "Look.")

@@ -12,6 +12,7 @@ from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError, did_you_mean
 from ucad.notebook import folded, paragraph
 from ucad.scm import FactorSCM, at_average_context
+from ucad.solvers.budget import Budget
 
 __all__ = ["Fit", "FitResult", "FitStatus", "HistoryRow"]
 
@@ -68,6 +69,16 @@ class FitStatus:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "violations", dict(self.violations))
+
+    def unless_cut_short(self, budget: Budget, interrupted: bool = False) -> FitStatus:
+        """The same for a fit that was done; else a status that says what cut it short."""
+        if not interrupted and not budget.cut_short:
+            return self
+        if interrupted:
+            reason, advice = "Interrupted; this is the best model so far.", self.advice
+        else:
+            reason, advice = budget.reason, (budget.advice, *self.advice)
+        return replace(self, converged=False, interrupted=interrupted, reason=reason, advice=advice)
 
     def __str__(self) -> str:
         parts = [self.reason]

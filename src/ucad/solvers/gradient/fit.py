@@ -106,7 +106,7 @@ def _finish(problem: RelaxedProblem, trained: Trained, run: Run) -> tuple[Factor
     models = settle(problem, trained.parameters, run.seed, run.budget)
     violation = trained.violation.tolist()
     best = models[best_of(models, violation, problem.config.tie)]
-    status = _status(best.violations, run.budget, trained.interrupted)
+    status = _status(best.violations).unless_cut_short(run.budget, trained.interrupted)
     advice, required = status.advice, ~problem.possible[Edge.NONE]
     if lost := best.graph.removed_edges(names, among=required):
         asked = f"The prior knowledge asks for a cycle: {', '.join(lost)} had to go all the same."
@@ -121,23 +121,15 @@ def _finish(problem: RelaxedProblem, trained: Trained, run: Run) -> tuple[Factor
     )
 
 
-def _status(violations: Mapping[str, float], budget: Budget, interrupted: bool) -> FitStatus:
-    feasible, advice = not violations, advice_for(violations)
-    if interrupted:
-        reason = "Interrupted; this is the best model so far."
-    elif budget.cut_short:
-        reason, advice = budget.reason, (budget.advice, *advice)
-    elif feasible:
-        reason = "All constraints hold."
-    else:
-        reason = "No configuration met all constraints; this is the least infeasible model."
+def _status(violations: Mapping[str, float]) -> FitStatus:
+    feasible = not violations
+    reason = "No configuration met all constraints; this is the least infeasible model."
     return FitStatus(
-        converged=feasible and not interrupted and not budget.cut_short,
+        converged=feasible,
         feasible=feasible,
-        interrupted=interrupted,
-        reason=reason,
+        reason="All constraints hold." if feasible else reason,
         violations=violations,
-        advice=advice,
+        advice=advice_for(violations),
     )
 
 

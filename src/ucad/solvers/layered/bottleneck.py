@@ -23,6 +23,17 @@ from ucad.solvers.status import FitResult, FitStatus
 
 __all__ = ["BottleneckConfig", "Readout", "fit_bottleneck"]
 
+STATUS = FitStatus(
+    converged=True,
+    feasible=True,
+    reason="Every pair of layers was trained to the end.",
+    notes=(
+        "Every pair of layers is complete bipartite, so there are no anchors: the axes were chosen "
+        "by independence (least kurtosis), which the paper's theorem does not cover.",
+    ),
+)
+"""Of every fit that was done."""
+
 MAX_CLUSTERED_SAMPLES = 20_000
 """Samples in which two clusters are looked for. The direction between them needs a few samples per
 unit of the layer, and each round costs samples · units²."""
@@ -84,9 +95,7 @@ def fit_bottleneck(  # noqa: PLR0913  (the entry point: everything a user may sa
         fitter = _PairFitter(data, config, readouts[number], seed, progress, stage, budget)
         return fitter.fit(stopped)
 
-    found = fit_pairs(data, pairs, fit_pair, validation)
-    status = _status(found.interrupted, budget)
-    return FitResult(found.scm, status, found.validation_nll, found.history, budget.seconds)
+    return fit_pairs(data, pairs, fit_pair, lambda _: STATUS, validation, budget)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,24 +205,3 @@ def _unmixing(
         U[k:, k:] = independent_axes(others - s @ shared, seed=seed)
         U[k:, :k] = -U[k:, k:] @ shared.T
     return U
-
-
-def _status(interrupted: bool, budget: Budget) -> FitStatus:
-    note = (
-        "Every pair of layers is complete bipartite, so there are no anchors: the axes were chosen "
-        "by independence (least kurtosis), which the paper's theorem does not cover."
-    )
-    reason = "Every pair of layers was trained to the end."
-    advice: tuple[str, ...] = ()
-    if interrupted:
-        reason = "Stopped before the end of training."
-    elif budget.cut_short:
-        reason, advice = budget.reason, (budget.advice,)
-    return FitStatus(
-        converged=not interrupted and not budget.cut_short,
-        feasible=True,
-        interrupted=interrupted,
-        reason=reason,
-        advice=advice,
-        notes=(note,),
-    )

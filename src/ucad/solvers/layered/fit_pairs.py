@@ -7,11 +7,12 @@ from typing import NamedTuple, TypeAlias
 
 from ucad.data import InterventionalData
 from ucad.scm import FactorSCM
+from ucad.solvers.budget import Budget
 from ucad.solvers.layered.layer_pairs import LayerPair, PairData
 from ucad.solvers.layered.pair_model import PairModel, assemble
-from ucad.solvers.status import HistoryRow
+from ucad.solvers.status import FitResult, FitStatus, HistoryRow
 
-__all__ = ["FitPair", "Fitted", "PairFit", "fit_pairs"]
+__all__ = ["FitPair", "PairFit", "StatusOf", "fit_pairs"]
 
 MAX_SCORED_SAMPLES = 20_000
 """The validation NLL is taken of at most so many samples. Its standard error is then below a
@@ -36,21 +37,18 @@ FitPair: TypeAlias = Callable[[int, PairData, bool], PairFit]
 """Fits pair number k; the last argument says whether the user has stopped an earlier one."""
 
 
-class Fitted(NamedTuple):
-    """All pairs as one model in the units of the given data."""
-
-    scm: FactorSCM
-    validation_nll: float
-    history: tuple[HistoryRow, ...]
-    interrupted: bool
+StatusOf: TypeAlias = Callable[[Sequence[HistoryRow]], FitStatus]
+"""The status of a fit that was done, by what its history says of every pair."""
 
 
 def fit_pairs(
     data: InterventionalData,
     pairs: Sequence[LayerPair],
     fit_pair: FitPair,
+    status_of: StatusOf,
     validation: InterventionalData | None,
-) -> Fitted:
+    budget: Budget,
+) -> FitResult:
     """Fits pair after pair and puts the models together."""
     models: list[PairModel] = []
     history: list[HistoryRow] = []
@@ -64,7 +62,8 @@ def fit_pairs(
         interrupted |= found.interrupted
     scm = assemble(data.x, data.variable_names, models, data.context)
     nll = _held_out_nll(scm, data if validation is None else validation)
-    return Fitted(scm, nll, tuple(history), interrupted)
+    status = status_of(history).unless_cut_short(budget, interrupted)
+    return FitResult(scm, status, nll, tuple(history), budget.seconds)
 
 
 def _held_out_nll(scm: FactorSCM, scored: InterventionalData) -> float:

@@ -78,9 +78,7 @@ def fit_rectified(
             progress(ProgressEvent("Pairs of layers", number + 1, len(pairs)))
         return found
 
-    found = fit_pairs(data, pairs, fit_pair, validation)
-    status = _status(found.history, budget)
-    return FitResult(found.scm, status, found.validation_nll, found.history, budget.seconds)
+    return fit_pairs(data, pairs, fit_pair, _status, validation, budget)
 
 
 def _fit_pair(data: PairData, budget: Budget) -> PairFit:
@@ -167,7 +165,7 @@ def _knots(s: np.ndarray, is_active: np.ndarray) -> np.ndarray:
     return knots[apart & (knots >= low) & (knots <= high)]
 
 
-def _status(history: tuple[HistoryRow, ...], budget: Budget) -> FitStatus:
+def _status(history: Sequence[HistoryRow]) -> FitStatus:
     missing = 1 - min(float(row["rank_share"]) for row in history)
     has_rank = missing <= 1 - MIN_R2
     reason = "The slopes of the active units have the rank of the factors in every pair of layers."
@@ -177,15 +175,13 @@ def _status(history: tuple[HistoryRow, ...], budget: Budget) -> FitStatus:
         advice = (
             "Ask for more factors, or use the solver 'bottleneck', which takes dense layers.",
         )
-    if budget.cut_short:
-        reason, advice = budget.reason, (budget.advice, *advice)
     notes = (
         f"Layers {number + 1} and {number + 2}: {row['units_read']} units were read, and the "
         f"factors hold {float(row['rank_share']):.4f} of their slopes."
         for number, row in enumerate(history)
     )
     return FitStatus(
-        converged=has_rank and not budget.cut_short,
+        converged=has_rank,
         feasible=True,
         reason=reason,
         violations={} if has_rank else {"rank": missing},
