@@ -17,8 +17,12 @@ from ucad.networks.passes import forward, undisturbed
 from ucad.networks.recording import Activation
 from ucad.networks.sites import Site, columns_of
 from ucad.networks.steering import Steering
+from ucad.scm import LinearMechanism
 
 __all__ = ["Bench", "Gap"]
+
+SEEN_ROWS = 200
+"""Rows on which each covariate of the context is mirrored, to see whether units change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +101,32 @@ class Bench:
         """Where inputs are among the rows."""
         return np.searchsorted(self.rows, numbers)
 
+    @property
+    def steering_is_linear(self) -> bool:
+        """Whether F_X of the model is affine: then so are the decoders of the controls."""
+        return isinstance(self.steering.scm.variable_mechanism, LinearMechanism)
+
     def context(self, rows: np.ndarray) -> np.ndarray | None:
         """The context of some rows, if there is one."""
         return None if self.w is None else self.w[rows]
+
+    def covariates(
+        self, children: Bool[np.ndarray, " units"]
+    ) -> Float[np.ndarray, "rows covariates"] | None:
+        """The context of all rows, without what does not act on units in the model; None if all."""
+        if self.w is None:
+            return None
+        z, w, columns = self.z[:SEEN_ROWS], self.w[:SEEN_ROWS], torch.from_numpy(children)
+        found = []
+        with torch.no_grad():
+            made = self.steering.scm.expected_variables(z, w)[:, columns]
+            for c in range(w.shape[1]):
+                other = w.copy()
+                other[:, c] = w[:, c].min() + w[:, c].max() - w[:, c]
+                now = self.steering.scm.expected_variables(z, other)[:, columns]
+                if not torch.allclose(now, made):
+                    found.append(c)
+        return np.asarray(self.w[:, found], dtype=np.float64) if found else None
 
     def copied(self, pairs: SwapPairs) -> Bool[np.ndarray, " pairs"]:
         """Where the source's own decision is the expected one: a copy of the output is right."""

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Decoders", "fit_decoders"]
+from ucad.solvers.layered.discrete_factors import (
+    ClassReadout,
+    Decoder,
+    DecoderKind,
+    fit_decoder,
+    hidden_layer,
+)
+
+__all__ = ["Decoders", "Tables", "fit_decoders", "fit_tables"]
 
 HIDDEN = 64
 """Tanh units of a decoder, as many as the bottleneck solver has."""
@@ -59,6 +68,48 @@ class Decoders:
         v = (v.float()[None] - self.mean[b]) / self.scale[b]
         features = torch.cat([torch.tanh(v @ self.w1[b] + self.b1[b]), v], dim=2)
         return (features @ self.w2[b] + self.b2[b])[0].double()
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Decoders of factors with two values: the mean units of every cell of factors and context.
+
+    Attributes:
+        each: one decoder per reading.
+        r_squared: how much of the variance of the units each explains.
+    """
+
+    each: tuple[Decoder, ...]
+    r_squared: tuple[float, ...]
+
+    def one(
+        self, reading: int, z: Float[Tensor, "rows factors"], w: Tensor | None = None
+    ) -> Float[Tensor, "rows units"]:
+        """The units that one table makes of factors."""
+        v = z if w is None else torch.cat([z, w], dim=1)
+        return torch.from_numpy(self.each[reading](v.numpy()))
+
+
+def fit_tables(
+    z: Float[np.ndarray, "readings samples factors"],
+    y: Float[np.ndarray, "samples units"],
+    w: Float[np.ndarray, "samples covariates"],
+) -> Tables | None:
+    """A table for every reading, whose factors are −1 or 1; None if it would have too many cells.
+
+    The same tables as those that the solver `behaviour` decodes by.
+    """
+    layer = hidden_layer(DecoderKind.TABLE, [_CODE] * z.shape[2], w)
+    if layer is None:
+        return None
+    each = tuple(fit_decoder(DecoderKind.TABLE, layer, np.c_[one, w], y) for one in z)
+    total = max(float(y.var(axis=0).mean()), float(np.finfo(float).tiny))
+    errors = [((one(np.c_[v, w]) - y) ** 2).mean() for one, v in zip(each, z, strict=True)]
+    return Tables(each, tuple(float(1 - error / total) for error in errors))
+
+
+_CODE = ClassReadout(np.ones((1, 1)), np.zeros(1), np.ones(1), 0.0, 2)
+"""A factor that is read already, with two values."""
 
 
 @torch.no_grad()

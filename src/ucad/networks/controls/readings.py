@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 
 from ucad.data import InterventionalData
+from ucad.data.context import Context
 from ucad.networks.controls.bench import Bench, Gap
 from ucad.networks.inputs import Inputs, arguments_of, select_inputs, tensors_of
 from ucad.networks.placebos import untrained_like
@@ -93,14 +94,15 @@ def readings_of(
     yield Reading(PCA, components)
     yield Reading(ICA, components @ independent_axes(components[fitted], seed=seed).T)
     y = bench.x[:, torch.from_numpy(gap.children)].cpu().numpy()
+    method = _Method(y, bench.covariates(gap.children), fitted, k)
     chosen = select_inputs(bench.inputs, bench.rows)
     for draw in range(max(1, n_draws // 3)):
         fresh = replace(bench.steering, model=untrained_like(bench.steering.model, seed + draw))
         units = fresh.run(chosen).x.double()[:, torch.from_numpy(gap.parents)].cpu().numpy()
-        yield Reading(UNTRAINED, _by_the_method(units, y, fitted, k, seed + draw))
+        yield Reading(UNTRAINED, method.factors(units, seed + draw))
     raw = raw_inputs(chosen)
     if raw is not None and raw.shape[1] >= 1:
-        yield Reading(RAW_INPUT, _by_the_method(raw, y, fitted, k, seed))
+        yield Reading(RAW_INPUT, method.factors(raw, seed))
 
 
 def raw_inputs(inputs: Inputs) -> Float[np.ndarray, "rows columns"] | None:
@@ -128,25 +130,39 @@ def raw_inputs(inputs: Inputs) -> Float[np.ndarray, "rows columns"] | None:
     return np.stack(columns, axis=1) if columns else None
 
 
-def _by_the_method(
-    units: Float[np.ndarray, "rows units"],
-    y: Float[np.ndarray, "rows effects"],
-    fitted: Int[np.ndarray, " some"],
-    n_factors: int,
-    seed: int,
-) -> Float[np.ndarray, "rows factors"]:
-    """Factors between other units and the same children: bottleneck, then independent axes."""
-    live = units[fitted].std(axis=0) > 0
-    units = units[:, live]
-    k = min(n_factors, units.shape[1])
-    if not k:
-        return np.zeros((len(y), n_factors))
-    layer_of = [0] * units.shape[1] + [1] * y.shape[1]
-    both = np.concatenate([units, y], axis=1)
-    data = InterventionalData.from_arrays(both[fitted], layer_of=layer_of)
-    scm = fit_bottleneck(data, k, config=METHOD, seed=seed).scm
-    z = scm.state_map(both).cpu().numpy()
-    return np.concatenate([z, np.zeros((len(z), n_factors - k))], axis=1)
+@dataclass(frozen=True, eq=False)
+class _Method:
+    """Factors between other units and the same children: bottleneck, then independent axes.
+
+    Attributes:
+        y: the children.
+        w: the context that acts on them; None if there is none.
+        fitted: the rows to learn from.
+        n_factors: how many.
+    """
+
+    y: Float[np.ndarray, "rows effects"]
+    w: Float[np.ndarray, "rows covariates"] | None
+    fitted: Int[np.ndarray, " some"]
+    n_factors: int
+
+    def factors(
+        self, units: Float[np.ndarray, "rows units"], seed: int
+    ) -> Float[np.ndarray, "rows factors"]:
+        """The factors of all rows; zeros where the units are fewer."""
+        units = units[:, units[self.fitted].std(axis=0) > 0]
+        k = min(self.n_factors, units.shape[1])
+        if not k:
+            return np.zeros((len(self.y), self.n_factors))
+        layer_of = [0] * units.shape[1] + [1] * self.y.shape[1]
+        both = np.concatenate([units, self.y], axis=1)
+        data = InterventionalData.from_arrays(both[self.fitted], layer_of=layer_of)
+        if self.w is not None:
+            names = tuple(f"w{c}" for c in range(self.w.shape[1]))
+            data = replace(data, context=Context(names, self.w[self.fitted]))
+        scm = fit_bottleneck(data, k, config=METHOD, seed=seed).scm
+        z = scm.state_map(both).cpu().numpy()
+        return np.concatenate([z, np.zeros((len(z), self.n_factors - k))], axis=1)
 
 
 def _standardised(x: np.ndarray, fitted: np.ndarray) -> np.ndarray:
