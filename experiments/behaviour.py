@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ from ucad.networks.subspaces import SubspaceSettings, learn_subspace
 
 __all__ = ["main"]
 
+DEEP = ("wide", "nested", "shared")
 N_INPUTS, N_PAIRS, N_TRIES, N_RANDOM = 4000, 1000, 3, 5
 Row = dict[str, Any]
 
@@ -135,7 +136,16 @@ def _recurrent(
 
 
 def _boolean(seed: int) -> Iterator[Row]:
-    for name, function in FUNCTIONS.items():
+    yield from _functions(seed, [name for name in FUNCTIONS if name not in DEEP])
+
+
+def _deep(seed: int) -> Iterator[Row]:
+    yield from _functions(seed, DEEP)
+
+
+def _functions(seed: int, names: Sequence[str]) -> Iterator[Row]:
+    for name in names:
+        function = FUNCTIONS[name]
         for activation in ACTIVATIONS:
             inputs, bits = boolean_inputs(N_INPUTS, function.n_bits, seed)
             outcome = function.outcome(bits).astype(np.int64)
@@ -276,6 +286,7 @@ _STUDIES: Mapping[str, Callable[[int], Iterator[Row]]] = {
     "adder-16": _adder(16),
     "counter-3": _counter,
     "boolean": _boolean,
+    "boolean-deep": _deep,
 }
 
 

@@ -64,11 +64,31 @@ FUNCTIONS: Mapping[str, BooleanFunction] = {
         A=((0, 1, 2), lambda x, y, z: (x & y) | (x & z) | (y & z)),
         B=((3, 4), lambda x, y: x & y),
     ),
+    "wide": _function(
+        6,
+        lambda a, b: a | b,
+        A=((0, 1, 2, 3), lambda x, y, z, v: x & y & z & v),
+        B=((4, 5), lambda x, y: x ^ y),
+    ),
+    "nested": _function(
+        5,
+        lambda a, c, b: (a ^ c) | b,
+        A=((0, 1), lambda x, y: x & y),
+        C=((2,), lambda x: x),
+        B=((3, 4), lambda x, y: x & y),
+    ),
+    "shared": _function(
+        4,
+        lambda a, c, d: (a ^ c) | (a & d),
+        A=((0, 1), lambda x, y: x & y),
+        C=((2,), lambda x: x),
+        D=((3,), lambda x: x),
+    ),
     "parity": _function(4, lambda x, y, z, v: x ^ y ^ z ^ v),
     "majority": _function(5, lambda *x: sum(one.astype(int) for one in x) >= 3),
 }
-"""Three functions with two concepts each, and two without: of parity every block is one, and of
-majority none is."""
+"""Three functions with two concepts each; a concept of four inputs, one inside another, one that two
+others share; and two functions without: of parity every block is one, and of majority none is."""
 
 
 def boolean_inputs(n: int, n_bits: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
