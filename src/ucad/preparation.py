@@ -18,7 +18,7 @@ from ucad.data.transforms import Reads
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_flag, as_whole_number, check_device, seed_of
 from ucad.solvers.registry import AUTO, SolveSettings
-from ucad.solvers.transform_choice import choose_reads
+from ucad.transform_choice import choose_reads
 
 __all__ = ["Prepared", "prepare"]
 
