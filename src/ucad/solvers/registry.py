@@ -111,6 +111,9 @@ class SolverEntry(NamedTuple):
     takes_noise: bool = False
 
 
+LAYERED = partial(SolverEntry, takes_prior=False, needs_layers=True, takes_context=True)
+"""What the solvers for layered variables have in common."""
+
 SOLVERS = {
     AUTO: SolverEntry("ucad.solvers.search.solver:SEARCH", "the search", takes_noise=True),
     "search": SolverEntry(
@@ -122,29 +125,15 @@ SOLVERS = {
     "gradient-paper": SolverEntry(
         "ucad.solvers.gradient.solver:PAPER", "the paper's learner", uses_device=True
     ),
-    "bottleneck": SolverEntry(
-        "ucad.solvers.layered.solver:BOTTLENECK",
-        "for dense layers",
-        takes_prior=False,
-        needs_layers=True,
-        takes_context=True,
-        takes_readouts=True,
+    "bottleneck": LAYERED(
+        "ucad.solvers.layered.solver:BOTTLENECK", "for dense layers", takes_readouts=True
     ),
-    "switch": SolverEntry(
+    "switch": LAYERED(
         "ucad.solvers.layered.solver:SWITCH",
         "for dense layers with a two-valued factor",
-        takes_prior=False,
-        needs_layers=True,
-        takes_context=True,
         takes_readouts=True,
     ),
-    "rectified": SolverEntry(
-        "ucad.solvers.layered.solver:RECTIFIED",
-        "for layers of rectified units",
-        takes_prior=False,
-        needs_layers=True,
-        takes_context=True,
-    ),
+    "rectified": LAYERED("ucad.solvers.layered.solver:RECTIFIED", "for layers of rectified units"),
 }
 """All solvers; a new one is a module that holds it and an entry here."""
 
