@@ -70,7 +70,7 @@ class PairData(NamedTuple):
         pair: the two layers.
         x: values of the causes.
         y: values of the effects.
-        is_observational: whether nothing is clamped in a sample.
+        natural_rows: the samples in which nothing is clamped; all if there are none.
         causes: mean and scale of x in the units of the given data, standardised or not.
         effects: mean and scale of y in the units of the given data.
         measured: mean and scale of y as it was measured.
@@ -81,7 +81,7 @@ class PairData(NamedTuple):
     pair: LayerPair
     x: Float[np.ndarray, "samples causes"]
     y: Float[np.ndarray, "samples effects"]
-    is_observational: Bool[np.ndarray, " samples"]
+    natural_rows: Int[np.ndarray, " rows"]
     causes: Scaling
     effects: Scaling
     measured: Scaling
@@ -99,23 +99,18 @@ class PairData(NamedTuple):
             )
         x, causes, _ = _in_pair_units(data, rows, pair.causes)
         y, effects, measured = _in_pair_units(data, rows, pair.effects)
-        is_observational = np.logical_not(data.is_intervened[rows].any(axis=1))
+        natural = np.flatnonzero(~data.is_intervened[rows].any(axis=1))
+        natural = natural if len(natural) > 1 else np.arange(len(rows))
         known = np.zeros((len(data.x), 0)) if data.context is None else data.context.values
         context = Scaling.of(known[rows])
         w = (known[rows] - context.mean) / context.scale
-        return cls(pair, x, y, is_observational, causes, effects, measured, w, context)
+        return cls(pair, x, y, natural, causes, effects, measured, w, context)
 
     @property
     def is_active(self) -> Bool[np.ndarray, "samples effects"]:
         """Where an effect was measured above 0, as a rectified unit is where it is active."""
         zero = -self.measured.mean / self.measured.scale
         return np.asarray(self.y > zero + ZERO_TOLERANCE)
-
-    @property
-    def natural_rows(self) -> Int[np.ndarray, " rows"]:
-        """The observational samples; all samples if there are none."""
-        rows = np.flatnonzero(self.is_observational)
-        return rows if len(rows) > 1 else np.arange(len(self.x))
 
 
 def _in_pair_units(
