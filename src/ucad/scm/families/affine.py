@@ -80,7 +80,7 @@ class Affine:
     @cached_property
     def weights(self) -> Float[np.ndarray, " weights"]:
         """(w, b)."""
-        return np.append(self.w, self.b)
+        return np.concatenate([self.w, [self.b]])
 
     def with_weights(self, weights: Float[np.ndarray, " weights"]) -> Affine:
         """The same function with other weights."""

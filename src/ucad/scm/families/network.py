@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -137,7 +138,7 @@ class Network:
     w2: Float[np.ndarray, " hidden"]
     b2: float
 
-    @property
+    @cached_property
     def weights(self) -> Float[np.ndarray, " weights"]:
         """(w1, b1, w2, b2)."""
         return np.concatenate([self.w1.ravel(), self.b1, self.w2, [self.b2]])

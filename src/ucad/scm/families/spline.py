@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ class Spline:
     width: Float[np.ndarray, " inputs"]
     b: float
 
-    @property
+    @cached_property
     def weights(self) -> Float[np.ndarray, " weights"]:
         """(w, b)."""
         return np.append(self.w.ravel(), self.b)

@@ -148,8 +148,15 @@ def _acyclic_closure(evidence: Float[np.ndarray, "n n"], threshold: float) -> Bo
     causes, effects = np.nonzero(evidence > threshold)
     order = np.argsort(-evidence[causes, effects], kind="stable")
     closed = np.zeros(evidence.shape, dtype=bool)
+    has_cause, has_effect = (np.zeros(len(evidence), dtype=bool) for _ in "ab")
     for v, j in zip(causes[order].tolist(), effects[order].tolist(), strict=True):
-        if not (closed[j, v] or closed[v, j]):
-            before, after = np.flatnonzero(closed[:, v]), np.flatnonzero(closed[j])
-            closed[np.ix_(np.append(before, v), np.append(after, j))] = True
+        if closed[j, v] or closed[v, j]:
+            continue
+        if not (has_cause[v] or has_effect[j]):
+            closed[v, j] = has_effect[v] = has_cause[j] = True
+            continue
+        before = np.append(np.flatnonzero(closed[:, v]), v)
+        after = np.append(np.flatnonzero(closed[j]), j)
+        closed[before[:, None], after] = True
+        has_effect[before], has_cause[after] = True, True
     return closed

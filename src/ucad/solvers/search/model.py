@@ -143,9 +143,8 @@ def fit_variables(
     fitter = variable_fitter(problem, factors, effort)
     some = list(range(data.n_variables)) if only is None else sorted(only)
     for j, found in zip(some, _in_closed_form(problem, z, R, some), strict=True):
-        parents = np.flatnonzero(R[j])
         variables[j], errors[j] = found or fit_variable(
-            problem, z, parents, j, fitter, variables[j]
+            problem, z, np.flatnonzero(R[j]), j, fitter, variables[j]
         )
     return scored(problem, Model(tuple(factors), tuple(variables), z, errors, 0.0))
 
@@ -158,11 +157,12 @@ def _in_closed_form(
     if not is_plain or problem.noise is not None:
         yield from itertools.repeat(None, len(some))
         return
-    made = [j for j in some if R[j].any()]
+    is_made = np.asarray(R.any(axis=1))
+    made = [j for j in some if is_made[j]]
     parents = [np.flatnonzero(R[j]) for j in made]
     fits = affine_fits(z, problem.data.x, problem.data.moments.left_out, made, parents)
     for j in some:
-        yield next(fits) if R[j].any() else None
+        yield next(fits) if is_made[j] else None
 
 
 def variable_fitter(problem: Problem, factors: Sequence[Function], effort: Effort) -> Fitter:
@@ -183,10 +183,10 @@ def fit_variable(
 
     The noise that F_X passes on from the readings of the parents, bᵀ N b, is no error of it.
     """
-    regression = problem.regression(j)
     if not len(parents) and fitter.family.is_affine and problem.response is None:
         mean, variance = problem.data.moments.free_mean_and_variance[:, j].tolist()
         return EMPTY.affine(0.0, mean), max(variance, 0.0)
+    regression = problem.regression(j)
     fitted = fitter.fit(z, parents, regression, start)
     error = regression.error(fitted, z)
     if fitter.noise is None:
