@@ -147,6 +147,24 @@ def test_evidence_counts_as_much_as_it_was_right_elsewhere():
     assert evidence_weights(changes, judges[:0], np.zeros((2, 0, 7))).tolist() == [1, 0]
 
 
+def test_a_model_that_says_nothing_of_a_new_target_does_not_outweigh_the_regression():
+    scm = model()
+    silent = scm.factor_mechanism.weight.clone()
+    silent[:, 0] = 0.0
+    fitted = replace(
+        scm,
+        graph=FactorGraph(np.array([[False], [True], [True]] + [[False]] * 4), scm.graph.R),
+        factor_mechanism=LinearMechanism(silent, torch.zeros(1).double()),
+    )
+    data = screen(scm)
+    held_out, shown = (
+        predict_regimes(fitted, data, seen=seen).scoreboard[0]
+        for seen in (("X2", "X3"), ("X1", "X2", "X3"))
+    )
+    assert held_out["error"]["ucad"] < 1.3 * held_out["error"]["linear"]
+    assert shown["error"]["ucad"] > 1.5 * held_out["error"]["ucad"]
+
+
 def test_small_evidence_counts_little():
     expected = np.ones(4)
     assert evidence_share(0.01 * expected, expected) < 0.01

@@ -198,10 +198,11 @@ def predict_regimes(
 
     The model's own prediction takes the controls, sets the targets to the values that they had in
     the regime (that is what was done), and lets the model work out the rest. Beside it stands the
-    regression of every variable on the target. How much either counts is learned from the other
-    regimes, and what they say goes towards the mean change of the other regimes as far as it is
-    small beside that; without a measured target that mean stands alone. A context that the model
-    knows is taken off first: changes are those at the average context.
+    regression of every variable on the target, alone where the model was not fitted to the regime
+    and lets its targets move nothing. How much either counts is learned from the other regimes,
+    and what they say goes towards the mean change of the other regimes as far as it is small
+    beside that; without a measured target that mean stands alone. A context that the model knows
+    is taken off first: changes are those at the average context.
 
     Args:
         scm: the model, in the units of the data.
@@ -213,7 +214,7 @@ def predict_regimes(
     own, factors = _by_model(scm, data, changes)
     regressions = Regressions(data, changes)
     predicted = {name: np.full(changes.change.shape, np.nan) for name in METHODS}
-    weight = np.zeros(len(own))
+    weight, is_seen = np.zeros(len(own)), np.isin(changes.names, list(seen))
     for row in range(len(own)):
         linear = regressions.change(row)
         predicted["model"][row], predicted["none"][row] = own[row], no_change(changes)
@@ -221,7 +222,12 @@ def predict_regimes(
         shrunk = expected_change(changes, row)
         if linear is not None:
             predicted["linear"][row] = linear
-            weighed = _weighed(changes, regressions, own, row) @ np.stack([own[row], linear])
+            # A model that was never shown what acting on the target does, and says nothing of it,
+            # is silent; one that was shown says that it does nothing.
+            is_silent = not is_seen[row] and not own[row][~changes.targets[row]].any()
+            kinds = slice(1, None) if is_silent else slice(None)
+            weights = _weights(changes, regressions, own, row, kinds)
+            weighed = weights @ np.stack([own[row], linear])[kinds]
             weight[row] = evidence_share(weighed, shrunk)
             shrunk = shrunk + weight[row] * (weighed - shrunk)
         predicted["ucad"][row] = np.where(changes.targets[row], changes.change[row], shrunk)
@@ -229,21 +235,21 @@ def predict_regimes(
         changes,
         predicted,
         factors,
-        np.isin(changes.names, list(seen)),
+        is_seen,
         weight,
         data.variable_names,
         scm.graph.factor_names,
     )
 
 
-def _weighed(
-    changes: MeasuredChanges, regressions: Regressions, own: np.ndarray, row: int
+def _weights(
+    changes: MeasuredChanges, regressions: Regressions, own: np.ndarray, row: int, kinds: slice
 ) -> Float[np.ndarray, " kinds"]:
-    """How much the model and the regression count for one regime, judged by the others."""
+    """How much the model and the regression, or one of them, count, judged by other regimes."""
     judges = judges_of(changes, row)
     linear = [regressions.change(int(one), row) for one in judges]
     known = np.array(linear, dtype=np.float64).reshape(len(judges), own.shape[1])
-    return evidence_weights(changes, judges, np.stack([own[judges], known]))
+    return evidence_weights(changes, judges, np.stack([own[judges], known])[kinds])
 
 
 def _by_model(
