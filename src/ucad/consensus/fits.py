@@ -17,6 +17,7 @@ import numpy as np
 from ucad.consensus.resampling import Draw, Kind, rows_of
 from ucad.data import InterventionalData, Scaling
 from ucad.data.context import Context
+from ucad.data.kinds import RegimeKind
 from ucad.errors import FormatError
 from ucad.files import replacing
 from ucad.scm import FactorSCM, at_average_context, load_scm, save_scm
@@ -47,7 +48,13 @@ def store(data: InterventionalData, folder: Path) -> None:
     arrays: dict[str, Any] = {
         name: getattr(data, name) for name in _ARRAYS if getattr(data, name) is not None
     }
-    names = {"variable_names": data.variable_names, "regime_names": data.regime_names}
+    names = {
+        "variable_names": data.variable_names,
+        "regime_names": data.regime_names,
+        "kinds": [str(kind) for kind in data.kinds],
+    }
+    if data.scaling is not None:
+        arrays["scaling"] = np.stack(data.scaling)
     if data.context is not None:
         arrays["context"], names["context"] = data.context.values, data.context.names
     text = np.frombuffer(json.dumps(names).encode(), dtype=np.uint8)
@@ -145,10 +152,13 @@ def _stored(folder: str, fingerprint: str) -> InterventionalData:
     names = json.loads(arrays.pop("names").tobytes())
     if "context" in arrays:
         arrays["context"] = Context(tuple(names["context"]), arrays["context"])
+    if "scaling" in arrays:
+        arrays["scaling"] = Scaling(*arrays["scaling"])
     data = InterventionalData(
         **arrays,
         variable_names=tuple(names["variable_names"]),
         regime_names=tuple(names["regime_names"]),
+        kinds=tuple(RegimeKind(kind) for kind in names["kinds"]),
         is_part=True,
     )
     if data.fingerprint != fingerprint:
