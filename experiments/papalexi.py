@@ -135,7 +135,7 @@ def _found(fitted: ucad.UCAD, data: InterventionalData, sets: Path) -> dict[str,
 
 
 def _support(data: InterventionalData) -> dict[str, Any]:
-    """Which factors and parents come back in halves; unmeasured targets are not placed, for time."""
+    """Which factors and parents come back in halves; unmeasured targets are not placed."""
     fitted = model().set_params(unmeasured="keep", n_runs=N_RUNS).fit(data)
     support = fitted.support_
     return {

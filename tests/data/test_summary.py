@@ -61,3 +61,15 @@ def test_duplicates_and_observational_data_are_warned_of():
     warnings = data.summary().warnings
     assert any("Nothing was acted on" in warning for warning in warnings)
     assert any("X2 = X4" in warning for warning in warnings)
+
+
+def test_counts_are_told_and_what_to_do_about_them():
+    counts = np.random.default_rng(0).poisson(3.0, size=(60, 12)).astype(float)
+    whole = str(InterventionalData.from_targets(counts, ["", "X1", "X2"] * 20).summary())
+    assert "The values are counts (whole numbers)" in whole
+    assert "fit with --counts" in whole
+    depth = np.linspace(0.5, 2.0, 60)[:, None]
+    logs = InterventionalData.from_targets(np.log1p(counts / depth), ["", "X1", "X2"] * 20)
+    assert "--measurement counts" in str(logs.summary())
+    few = InterventionalData.from_targets(counts[:, :3], ["", "X1", "X2"] * 20)
+    assert "counts" not in str(few.summary())

@@ -12,6 +12,7 @@ from ucad.data.batches import BatchTable, NumberTable, batch_tables, confounded,
 from ucad.data.dataset import InterventionalData
 from ucad.data.duplicates import columns_by_variable, near_duplicates, variable_of_column
 from ucad.data.far_values import far_values, told
+from ucad.data.readings import counts_behind
 from ucad.data.repeated_samples import told_repeated
 from ucad.data.splits import OBSERVATIONAL
 from ucad.data.targets import CONTROL_WORDS, normal_form
@@ -21,6 +22,12 @@ __all__ = ["DataSummary", "RegimeSummary", "summarise"]
 FEW_SAMPLES = 20
 """A regime with fewer samples than this is named: its means have an error above a fifth of a
 standard deviation."""
+
+N_LOOKED_AT = 64
+"""Samples by which values are known for counts."""
+
+MIN_COUNTED = 10
+"""Variables from which on whole numbers are said to be counts: scores and codes are few."""
 
 _SHOWN = 30
 """Names listed in a message: enough to recognise what they have in common."""
@@ -136,11 +143,26 @@ def summarise(data: InterventionalData) -> DataSummary:
         missing=0 if data.is_missing is None else int(data.is_missing.sum()),
         duplicates=duplicates,
         near_duplicates=near,
-        notes=data.notes,
+        notes=(*data.notes, *_of_counts(data)),
         warnings=(*_warnings(regimes, duplicates, near), *of_context, *far),
         batches=batches,
         numbers=numbers,
     )
+
+
+def _of_counts(data: InterventionalData) -> list[str]:
+    """What may be done about values that are counts, by the first samples."""
+    raw = data.select(np.arange(min(data.n_samples, N_LOOKED_AT))).unstandardised()
+    counts = None if data.n_variables < MIN_COUNTED else counts_behind(raw.x, ~raw.is_left_out)
+    if counts is None:
+        return []
+    form, option = ("whole numbers", "--counts")
+    if counts.is_logged:
+        form, option = ("log(1 + count / depth)", "--measurement counts (which --counts sets)")
+    return [
+        f"The values are counts ({form}). If they are readings of rates, as those of cells are, "
+        f"fit with {option}: their noise is then known."
+    ]
 
 
 def _warnings(
