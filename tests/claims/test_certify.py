@@ -263,7 +263,7 @@ def test_unknown_lipschitz_constants_are_no_obstacle():
 
 
 @given(seed=st.integers(0, 2**16), n_factors=st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_any_graph_gets_a_certificate_that_survives_json(seed, n_factors):
     rng = np.random.default_rng(seed)
     n = 6

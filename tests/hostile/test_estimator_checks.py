@@ -13,7 +13,17 @@ from ucad.solvers.gradient import solver as gradient_solver
 EPOCHS = 4
 """Of training: what is checked is the contract, not the fit."""
 QUICK = {"search": (2,)}
-"""What `make test` tries besides tests/test_estimator.py, which has the default."""
+"""What `make test` tries besides tests/test_estimator.py, which has one factor and the default."""
+MANY_FITS = {
+    "check_dtype_object",
+    "check_estimators_dtypes",
+    "check_estimators_pickle",
+    "check_pipeline_consistency",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+    "check_transformer_preserve_dtypes",
+}
+"""Checks that fit again and again, of what does not depend on the number of factors."""
 COUNTING = ("auto", "search")
 """Solvers for which the number of factors is counted here; with the others it takes long."""
 
@@ -49,9 +59,11 @@ def _cases():
     for name, entry in SOLVERS.items():
         kind = Layered if entry.needs_layers else ucad.UCAD
         for n_factors in (1, 2, "auto") if name in COUNTING else (1, 2):
-            marks = [] if n_factors in QUICK.get(name, ()) else [pytest.mark.hostile_full]
+            is_quick = n_factors in QUICK.get(name, ())
             for estimator, check in estimator_checks_generator(kind(n_factors, solver=name)):
                 label = f"{name}-{n_factors}-{check.func.__name__}"
+                is_here = is_quick and check.func.__name__ not in MANY_FITS
+                marks = [] if is_here else [pytest.mark.hostile_full]
                 yield pytest.param(estimator, check, id=label, marks=marks)
 
 

@@ -8,12 +8,11 @@ import io
 import numpy as np
 import pytest
 
-from tests.report.models import paper_content, random_content
+from tests.report.models import paper_truth, random_content
 from ucad.errors import InvalidInputError, MissingDependencyError
 from ucad.report.figures import factor_concept_figure, graph_figure, heat_map_figure
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
-CONTENT = paper_content("e", "64-6", 1)
 
 
 def texts(figure):
@@ -32,14 +31,16 @@ def test_a_figure_can_be_drawn_and_saved(draw, hostile):
 
 
 def test_the_graph_names_every_factor_and_draws_every_edge():
-    graph, figure = CONTENT.scm.graph, graph_figure(CONTENT.scm)
+    scm = paper_truth().scm
+    graph, figure = scm.graph, graph_figure(scm)
     drawn = texts(figure)
     assert set(graph.factor_names) <= set(drawn)
     assert drawn.count("") == int(graph.Q.sum() + graph.R.sum())  # arrows are empty annotations
 
 
 def test_the_heat_map_shows_the_weights_of_q_and_r():
-    figure, scm = heat_map_figure(CONTENT.scm), CONTENT.scm
+    scm = paper_truth().scm
+    figure = heat_map_figure(scm)
     images = [axes.images[0] for axes in figure.axes if axes.images]
     shown = [int((np.asarray(image.get_array()) != 0).sum()) for image in images]
     assert shown == [int(scm.graph.Q.sum()), int(scm.graph.R.sum())]
@@ -68,4 +69,4 @@ def test_without_matplotlib_the_message_says_how_to_get_it(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingDependencyError, match=r"pip install 'ucad\[plot\]'"):
-        graph_figure(CONTENT.scm)
+        graph_figure(paper_truth().scm)

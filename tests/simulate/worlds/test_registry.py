@@ -12,7 +12,7 @@ from ucad.simulate.worlds import WORLDS, Genes, Screen, Violation, world_problem
 
 SMALL = {
     Screen: {"n_control": 200, "samples_per_regime": 15},
-    Genes: {"n_control": 100, "samples_per_regime": 10, "n_knockouts": 6},
+    Genes: {"targets": 20, "n_control": 100, "samples_per_regime": 10, "n_knockouts": 6},
 }
 
 
