@@ -87,8 +87,8 @@ FUNCTIONS: Mapping[str, BooleanFunction] = {
     "parity": _function(4, lambda x, y, z, v: x ^ y ^ z ^ v),
     "majority": _function(5, lambda *x: sum(one.astype(int) for one in x) >= 3),
 }
-"""Three functions with two concepts each; a concept of four inputs, one inside another, one that two
-others share; and two functions without: of parity every block is one, and of majority none is."""
+"""Three functions with two concepts each; a concept of four inputs, one inside another, one that
+two others share; and two functions without: of parity every block is one, of majority none."""
 
 
 def boolean_inputs(n: int, n_bits: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
