@@ -4,9 +4,16 @@ import torch
 
 from ucad.networks.controls.decoders import fit_decoders
 from ucad.networks.controls.readings import raw_inputs
-from ucad.networks.controls.scores import Verdict, compared, scored
+from ucad.networks.controls.scores import Verdict, compared, compared_anew, scored
 
 CHANGES = np.arange(400) % 2 == 0
+
+
+def test_a_control_is_only_above_a_factor_if_it_is_with_both_decoders():
+    weak, strong, control = (np.random.default_rng(0).random(400) < p for p in (0.5, 0.97, 0.9))
+    assert compared_anew(weak, weak, control, CHANGES).verdict is Verdict.BELOW
+    assert compared_anew(weak, strong, control, CHANGES).verdict is Verdict.TIED
+    assert compared_anew(strong, weak, weak, CHANGES).verdict is Verdict.ABOVE
 
 
 def test_a_score_weighs_both_kinds_alike_and_its_interval_covers_the_truth():

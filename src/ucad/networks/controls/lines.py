@@ -12,7 +12,7 @@ from jaxtyping import Bool
 from ucad.networks.controls.bench import Bench, Gap
 from ucad.networks.controls.prepared import PreparedGap
 from ucad.networks.controls.readings import ICA, LEARNED, PCA, RANDOM, RAW_INPUT, UNTRAINED
-from ucad.networks.controls.scores import ControlScore, Role, compared, scored
+from ucad.networks.controls.scores import ControlScore, Role, compared_anew, scored
 from ucad.networks.features import Feature, features_of, hybrid
 from ucad.networks.inputs import select_inputs
 from ucad.networks.interchange import SwapPairs
@@ -96,11 +96,16 @@ class Found:
     def line(
         self, kind: str, role: Role, draws: Sequence[Right], own: Right | None, note: str = ""
     ) -> ControlScore:
-        """A line of the largest of several draws, compared with `own` if given."""
+        """A line of the largest of several draws, compared with `own` if given.
+
+        That is the block with its own decoder, or with one that was trained anew.
+        """
         changes = self.to_score.changes
         scores = [scored(right, changes) for right in draws]
         largest = int(np.argmax([score.mean for score in scores]))
-        against = None if own is None else compared(own, draws[largest], changes)
+        against = None
+        if own is not None:
+            against = compared_anew(own, self.right, draws[largest], changes)
         mean = float(np.mean([score.mean for score in scores]))
         return ControlScore(kind, role, scores[largest], mean, len(draws), against, note)
 

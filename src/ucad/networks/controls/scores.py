@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -11,7 +11,16 @@ from jaxtyping import Bool
 
 from ucad.networks.interchange import InterchangeScore
 
-__all__ = ["Comparison", "ControlScore", "Role", "Score", "Verdict", "compared", "scored"]
+__all__ = [
+    "Comparison",
+    "ControlScore",
+    "Role",
+    "Score",
+    "Verdict",
+    "compared",
+    "compared_anew",
+    "scored",
+]
 
 Z_95 = 1.959964
 """The standard normal quantile of a two-sided interval of 95 %."""
@@ -152,3 +161,26 @@ def compared(
         variance += (float(own.var()) if len(own) else 0.0) / n + 1 / n**2
     half = Z_95 * variance**0.5 / 2
     return Comparison(difference, difference - half, difference + half)
+
+
+def compared_anew(
+    anew: Bool[np.ndarray, " pairs"],
+    own: Bool[np.ndarray, " pairs"],
+    control: Bool[np.ndarray, " pairs"],
+    changes: Bool[np.ndarray, " pairs"],
+) -> Comparison:
+    """The comparison of a factor whose decoder was trained anew, as the control's was.
+
+    Where the control is above it but not above the factor with the decoder of its own fit, the
+    order depends on the decoder: that is a tie.
+
+    >>> both, none = np.ones(40, bool), np.zeros(40, bool)
+    >>> compared_anew(none, both, both, np.arange(40) % 2 == 0).verdict
+    <Verdict.TIED: 'not distinguished'>
+    """
+    found = compared(anew, control, changes)
+    if found.verdict is not Verdict.BELOW:
+        return found
+    if compared(own, control, changes).verdict is Verdict.BELOW:
+        return found
+    return replace(found, high=0.0)
