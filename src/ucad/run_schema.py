@@ -13,7 +13,9 @@ _STATUS = {
     "interrupted": Optional(bool),
     "reason": str,
     "violations": Optional({str: float}),
-    **dict.fromkeys(("removed_edges", "advice", "notes"), Optional([str])),
+    **dict.fromkeys(
+        ("removed_edges", "advice", "notes", "guesses", "soft_regimes"), Optional([str])
+    ),
     "open_directions": Optional([[str]]),
 }
 _SETTINGS = {

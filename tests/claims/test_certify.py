@@ -178,6 +178,13 @@ def test_what_the_solver_could_not_decide_is_not_claimed_in_full():
     assert "the place of X5" in " ".join(found.may_claim("graph").conditions)
 
 
+def test_regimes_that_proved_to_be_no_clamps_are_the_first_thing_suggested():
+    found = certificate(SCM, System(), notes=SolverNotes(soft_regimes=("X1",)))
+    assert found.suggestions[0].kind == "clamp"
+    assert "X1" in found.suggestions[0].text
+    assert not certificate(SCM, System()).suggestions
+
+
 def test_a_regime_without_samples_is_no_obstacle():
     data = System().draw()
     named = replace(data, regime_names=(*data.regime_names, "never done"))

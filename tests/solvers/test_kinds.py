@@ -29,6 +29,7 @@ def test_targets_that_still_listen_mislead_nobody_told_or_not(world, kind):
     assert followed(result.scm, problem) > 0.99
     assert any("are no clamps" in note for note in result.status.notes)
     assert RegimeKind.SOFT in result.kinds
+    assert bool(result.status.soft_regimes) == (kind == "auto")
 
 
 def test_the_same_taken_for_clamps_is_wrong():

@@ -41,6 +41,7 @@ def test_what_was_left_undecided_survives_json():
         reason="No move helps.",
         open_directions=(("X1", "X2"),),
         guesses=("the place of X3",),
+        soft_regimes=("X4",),
     )
     plain = json.loads(json.dumps(status.to_json()))
     assert plain["open_directions"] == [["X1", "X2"]]

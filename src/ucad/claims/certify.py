@@ -49,6 +49,10 @@ class SolverAccount(Protocol):
     def guesses(self) -> tuple[str, ...]:
         """What else it could not decide, one phrase each."""
 
+    @property
+    def soft_regimes(self) -> tuple[str, ...]:
+        """Regimes whose kind nobody told it and that it found to be no clamps."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SolverNotes:
@@ -57,6 +61,7 @@ class SolverNotes:
     notes: tuple[str, ...] = ()
     open_directions: tuple[tuple[str, str], ...] = ()
     guesses: tuple[str, ...] = ()
+    soft_regimes: tuple[str, ...] = ()
 
 
 def certify(
@@ -94,7 +99,7 @@ def certify(
     found = tests.claims(data, train if held_out is None else held_out, account.open_directions)
     by_key = {claim.key: claim for claim in found}
     given = permissions(by_key, held_out=samples.held_out, guesses=account.guesses)
-    suggested = tests.suggestions(by_key)
+    suggested = tests.suggestions(by_key, account.soft_regimes)
     said = verdict(given, suggested) if scm.graph.n_factors else NO_FACTORS
     return Certificate(said, given, found, suggested, tuple(account.notes))
 
@@ -140,9 +145,12 @@ class _Tests:
             held_out_regimes(samples, seed),
         )
 
-    def suggestions(self, by_key: Mapping[str, Claim]) -> tuple[Suggestion, ...]:
+    def suggestions(
+        self, by_key: Mapping[str, Claim], proved_soft: Sequence[str]
+    ) -> tuple[Suggestion, ...]:
         """What the findings suggest.
 
+        Regimes that nobody called soft and that proved to be (`proved_soft`) are worth a word.
         Where edges are contradicted and some regimes are known to be no clamps, others may be none.
         Residuals that go together tell of a hidden cause or, of one below the other, of feedback.
         """
@@ -154,7 +162,7 @@ class _Tests:
         return suggestions(
             self.adequacy,
             self.weights,
-            [*clamped["not_clamped"], *soft],
+            [*clamped["not_clamped"], *proved_soft, *soft],
             contradicted["edges_contradicted"],
             [*by_key["upstream"].details["moved"], *back],
             [*by_key["scale"].details["with_shared_noise"], *together],

@@ -119,6 +119,8 @@ def _noted(
     ]
     if not soft:
         return result
+    if doubted is not None:
+        result = replace(result, status=replace(result.status, soft_regimes=tuple(soft)))
     shown = ", ".join(soft[:5]) + (f" and {len(soft) - 5} more" if len(soft) > 5 else "")
     note = (
         f"{len(soft)} of {int(data.targets.any(axis=1).sum())} regimes are no clamps ({shown}): "

@@ -19,7 +19,7 @@ __all__ = ["Fit", "FitResult", "FitStatus", "HistoryRow"]
 HistoryRow: TypeAlias = dict[str, float | int | str]
 """Figures of one report of progress."""
 
-_TEXTS = ("removed_edges", "advice", "notes", "guesses")
+_TEXTS = ("removed_edges", "advice", "notes", "guesses", "soft_regimes")
 _PAIRS = "open_directions"
 
 
@@ -40,6 +40,7 @@ class FitStatus:
             not decide; the certificate then asks the interventions.
         guesses: what else the solver could not decide, one phrase each; nothing that depends on it
             is certified in full.
+        soft_regimes: regimes whose kind was not told and that proved to be no clamps.
 
     >>> print(FitStatus(converged=True, feasible=True, reason="All constraints hold."))
     All constraints hold.
@@ -66,6 +67,7 @@ class FitStatus:
     notes: tuple[str, ...] = ()
     open_directions: tuple[tuple[str, str], ...] = ()
     guesses: tuple[str, ...] = ()
+    soft_regimes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "violations", dict(self.violations))
