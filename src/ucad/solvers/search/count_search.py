@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from ucad._types import VariableSamples
+from ucad._types import BooleanMatrix, VariableSamples
 from ucad.graph import FactorGraph
 from ucad.scm import CountMechanism, FactorSCM, NegativeBinomial
 from ucad.scm.families import AFFINE
+from ucad.solvers.budget import BudgetEndedError
 from ucad.solvers.problem import PENALTY_PER_LOG_SAMPLE, Problem
 from ucad.solvers.registry import Help
 from ucad.solvers.search.causes import find_causes
@@ -64,9 +65,7 @@ def fit_counts(problem: Problem, counts: CountSamples, aid: Help) -> FitResult:
     started = problem.budget.seconds
     price = PENALTY_PER_LOG_SAMPLE * float(np.log(max(counts.n_events, 2.0)))
     problem = replace(problem, penalty=min(problem.penalty, price))
-    _, causes = find_causes(problem)
-    likely = np.logical_or.reduce(causes.proposals)
-    response = first_response(problem.data, counts, likely)
+    response = first_response(problem.data, counts, _likely_causes(problem))
     best: _Fitted | None = None
     for _ in range(N_SEARCHES):
         search = Search(replace(problem, response=response), aid.progress).run()
@@ -81,6 +80,16 @@ def fit_counts(problem: Problem, counts: CountSamples, aid: Help) -> FitResult:
     return _result(best, counts, aid, problem.budget.seconds - started)
 
 
+def _likely_causes(problem: Problem) -> BooleanMatrix:
+    """Who may cause whom; nobody anybody if there is no time to find out."""
+    try:
+        _, causes = find_causes(problem)
+    except BudgetEndedError:
+        return np.zeros((problem.data.n_variables,) * 2, dtype=bool)
+    likely: BooleanMatrix = np.logical_or.reduce(causes.proposals)
+    return likely
+
+
 def _refitted(search: Search, counts: CountSamples) -> _Fitted:
     """The graph fitted by the likelihood of counts: reweighted least squares while it rises."""
     problem, model = search.problem, search.model
@@ -90,7 +99,10 @@ def _refitted(search: Search, counts: CountSamples) -> _Fitted:
         around = replace(problem, response=counts.response(best.eta))
         # Scores around other rates cannot be compared: the fit starts from its own.
         trial = replace(best.model, score=-np.inf)
-        trial = polish(around, trial, around.efforts()[1], 2)
+        try:
+            trial = polish(around, trial, around.efforts()[1], 2)
+        except BudgetEndedError:
+            break
         eta = _log_rates(trial)
         likelihood = counts.log_likelihood(eta)
         if likelihood <= best.log_likelihood + 0.1:
