@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ucad.errors import InvalidInputError
-from ucad.parameters import MAX_SEED, as_callable, as_flag, as_number, as_seed, as_whole_number
+from ucad.parameters import (
+    MAX_SEED,
+    as_callable,
+    as_flag,
+    as_number,
+    as_seed,
+    as_text,
+    as_whole_number,
+)
 from ucad.parameters import one_of as one_of_names
 
 NO_NUMBERS = [None, "2", b"2", [], {}, (), object(), np.array([1, 2]), 2j, math.nan, math.inf]
@@ -51,3 +59,10 @@ def test_seeds_names_and_functions_have_their_ranges():
     assert as_callable(None, "progress") is None
     with pytest.raises(InvalidInputError, match="a function, or None"):
         as_callable("x" * 500, "progress")
+
+
+@pytest.mark.parametrize("value", [None, 2, b"auto", ["auto"], np.array("auto"), object()])
+def test_a_text_is_a_text_and_nothing_else(value):
+    assert as_text(np.str_("auto"), "solver", "auto") == "auto"
+    with pytest.raises(InvalidInputError, match="'solver' parameter must be a text"):
+        as_text(value, "solver", "auto")

@@ -15,6 +15,7 @@ __all__ = [
     "as_flag",
     "as_number",
     "as_seed",
+    "as_text",
     "as_whole_number",
     "check_device",
     "one_of",
@@ -70,6 +71,13 @@ def one_of(value: Any, name: str, choices: Sequence[str]) -> str:
         return value
     wanted = f"one of {', '.join(choices)}"
     raise InvalidInputError(_refused(name, wanted, value) + did_you_mean(str(value), choices))
+
+
+def as_text(value: Any, name: str, example: str) -> str:
+    """A text, such as the name of a solver; whether it is a known one is asked elsewhere."""
+    if isinstance(value, str):
+        return value
+    raise InvalidInputError(_refused(name, f"a text, such as {example!r}", value))
 
 
 def as_callable(value: Any, name: str) -> Any:

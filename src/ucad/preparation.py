@@ -16,7 +16,8 @@ from ucad.data.readings import reading_noise
 from ucad.data.repeated_samples import say_repeated
 from ucad.data.transforms import Reads
 from ucad.errors import InvalidInputError
-from ucad.parameters import as_flag, as_whole_number, check_device, seed_of
+from ucad.parameters import as_flag, as_text, as_whole_number, check_device, seed_of
+from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.registry import AUTO, SolveSettings
 from ucad.transform_choice import choose_reads
 
@@ -52,6 +53,7 @@ class Prepared:
 
 def prepare(estimator: Any, given: InterventionalData) -> Prepared:
     """The data and settings of an estimator's fit, checked before any work is done."""
+    _check_kinds(estimator)
     check_fittable(given.x, given.variable_names)
     merged, columns = merge_duplicates(given)
     seed = seed_of(estimator.random_state)
@@ -66,6 +68,31 @@ def prepare(estimator: Any, given: InterventionalData) -> Prepared:
     scaling = _scaling(estimator, parts[0])
     settings = _settings(estimator, data, columns)
     return Prepared(data, parts, scaling, columns, reads, settings)
+
+
+_TEXTS = {
+    "solver": AUTO,
+    "factor_mechanism": AUTO,
+    "variable_mechanism": AUTO,
+    "context_acts_on": AUTO,
+    "unmeasured": "keep",
+    "measurement": "none",
+    "noise": AUTO,
+    "reads": AUTO,
+    "device": "cpu",
+}
+"""Parameters of an estimator that are names, with one that each can have."""
+
+
+def _check_kinds(estimator: Any) -> None:
+    """Refuses names that are no texts, and knowledge that is none, before anything asks them."""
+    for name, example in _TEXTS.items():
+        as_text(getattr(estimator, name), name, example)
+    if estimator.prior is not None and not isinstance(estimator.prior, PriorKnowledge):
+        raise InvalidInputError(
+            f"The 'prior' parameter must be a PriorKnowledge, or None. Got "
+            f"{type(estimator.prior).__name__} instead."
+        )
 
 
 def _reads(estimator: Any, data: InterventionalData, seed: int) -> Reads:

@@ -1,5 +1,6 @@
 """A run folder that somebody has been at is refused in our words, or works with finite numbers."""
 
+import json
 import re
 
 import numpy as np
@@ -35,6 +36,20 @@ def test_a_changed_run_folder_is_refused_or_gives_finite_numbers(
     assert np.isfinite(score), what
     if command == "report" and said.code == 0:
         check_page((folder / "report.html").read_text())
+
+
+@pytest.mark.parametrize("name", ["run.json", "model.json", "certificate.json"])
+@pytest.mark.parametrize("by", [1, 7, 10**6])
+def test_a_run_folder_of_a_newer_ucad_is_refused_with_what_to_do(tmp_path, run_folder, name, by):
+    folder = copied(run_folder, tmp_path / "run")
+    content = json.loads((folder / name).read_text())
+    later = content | {"schema_version": content["schema_version"] + by}
+    (folder / name).write_text(json.dumps(later))
+    said = run_soundly("certify", folder)
+    assert said.code == 2
+    assert "reads up to" in said.err
+    (folder / name).write_text(json.dumps(content | {"of_the_future": {"a": [by]}}))
+    assert run_soundly("certify", folder).code in (0, 1), "what is unknown is left alone"
 
 
 def check_page(page: str) -> None:

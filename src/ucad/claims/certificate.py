@@ -158,6 +158,12 @@ EARLIER_FORM = (
 
 
 def _check_form(found: Mapping[str, Any]) -> None:
+    version = found.get("schema_version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise FormatError(
+            f"This certificate was written by a newer ucad (schema {version}; this one reads up to "
+            f"{SCHEMA_VERSION}). Update ucad to read it."
+        )
     if "verdict" in found and found.get("schema_version") != SCHEMA_VERSION:
         raise FormatError(EARLIER_FORM)
 

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,11 +45,13 @@ class RunOptions:
     folder: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.n_jobs is not None and self.n_jobs != -1 and self.n_jobs < 1:
+        is_whole = isinstance(self.n_jobs, Integral) and not isinstance(self.n_jobs, bool)
+        if self.n_jobs is not None and not (is_whole and (self.n_jobs == -1 or self.n_jobs >= 1)):
             raise InvalidInputError(
                 f"'n_jobs' must be at least 1, −1 for all CPUs, or None. Got {self.n_jobs}."
             )
-        if self.on not in (LOCAL, RAY, "auto") and ":" not in self.on:
+        on = self.on if isinstance(self.on, str) else ""
+        if on not in (LOCAL, RAY, "auto") and ":" not in on:
             raise InvalidInputError(
                 f"Fits run on 'local', on 'ray', or on a Ray cluster by its address, such as "
                 f"'ray://head:10001'. Got '{self.on}' instead."
