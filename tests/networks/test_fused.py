@@ -77,6 +77,37 @@ def test_hidden_state_and_cell_of_a_loop_are_one_site():
     torch.testing.assert_close(passed.output, model(SEQUENCES))
 
 
+class WithNone(nn.Module):
+    """A layer as of an encoder: its output, and no attention weights."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer, self.head = Pair(), nn.Linear(4, 1)
+
+    def forward(self, sequence):
+        return self.head(self.layer(sequence)[0])[:, :, 0]
+
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 4)
+
+    def forward(self, sequence):
+        return self.linear(sequence), None
+
+
+def test_of_a_tuple_with_one_tensor_that_tensor_is_meant():
+    model = WithNone()
+    (site,) = resolve_sites(model, SEQUENCES, [Site.parse("layer:mean")])
+    assert site.name == "layer:mean"
+    passed = forward(model, SEQUENCES, [site])
+    torch.testing.assert_close(passed.units, model.layer(SEQUENCES)[0].mean(dim=1))
+    edited = forward(model, SEQUENCES, [site], lambda _i, values: values + 1)
+    assert not torch.allclose(edited.output, passed.output)
+
+
 def test_the_output_at_a_step_is_the_part_of_the_state_that_is_given_out():
     model = Recurrent(nn.LSTM, num_layers=2)
     (site,) = resolve_sites(model, SEQUENCES, [Site.parse("memory/0@2")])

@@ -115,10 +115,26 @@ def test_two_tokens_of_one_module_share_a_layer():
     assert set(data.layer_of.tolist()) == {0}
 
 
+class Twice(torch.nn.Module):
+    """Two tensors of tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = Both()
+
+    def forward(self, x):
+        return self.both(x)[0][:, 0]
+
+
+class Both(torch.nn.Module):
+    def forward(self, x):
+        return x[:, None] * 2, x[:, None] * 3
+
+
 def test_a_tuple_needs_an_element_and_a_module_called_twice_a_call():
     model, tokens = Transformer(), torch.randint(10, (50, 4))
-    with pytest.raises(InvalidInputError, match="'blocks.0.attention' gives a tuple of 2"):
-        record(model, tokens, [Site("blocks.0.attention", position=0)])
+    with pytest.raises(InvalidInputError, match="'both' gives a tuple of 2"):
+        record(Twice(), X, [Site("both", position=0)])
     with pytest.raises(InvalidInputError, match="no output 3"):
         record(model, tokens, [Site("blocks.0.attention", position=0, output=3)])
     data = record(model, tokens, ["blocks.0.attention/0@1", "blocks.0@1"], settings=FEW).data

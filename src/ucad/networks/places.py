@@ -83,10 +83,11 @@ def pick(site: Site, value: Any) -> Tensor:
     """The tensor of a module's output or input that the site lives in, or a refusal.
 
     A tuple of tensors of rows × units, such as the hidden state and the cell of an `nn.LSTMCell`,
-    is one state: its parts side by side.
+    is one state: its parts side by side. Of parts of which one is a tensor, that one is meant.
     """
     if site.output is None and _is_state(value):
         value = torch.cat(list(value), dim=1)
+    site = _with_only_tensor(site, value)
     parts = elements(value)
     if parts is not None or site.output is not None:
         value = _element(site, value, parts)
@@ -102,6 +103,7 @@ def pick(site: Site, value: Any) -> Tensor:
 
 def put(site: Site, value: Any, tensor: Tensor) -> Any:
     """The module's output or input with the site's tensor replaced, as a new object."""
+    site = site if _is_state(value) else _with_only_tensor(site, value)
     if site.output is None:
         if not _is_state(value):
             return tensor
@@ -121,6 +123,15 @@ def put(site: Site, value: Any, tensor: Tensor) -> Any:
 def _like(value: Any, parts: list[Any]) -> Any:
     """A tuple or list of the same type with other parts."""
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def _with_only_tensor(site: Site, value: Any) -> Site:
+    """The site at the only tensor among the parts, as of (hidden, None), where it names no part."""
+    parts = elements(value)
+    if site.output is not None or parts is None:
+        return site
+    tensors = [key for key, part in parts.items() if isinstance(part, Tensor)]
+    return replace(site, output=tensors[0]) if len(tensors) == 1 else site
 
 
 def _is_state(value: Any) -> bool:
