@@ -18,7 +18,7 @@ from ucad.networks.controls.lines import (
     control_lines,
 )
 from ucad.networks.controls.prepared import PreparedGap
-from ucad.networks.controls.scores import ControlScore, Role, Score, Verdict, scored
+from ucad.networks.controls.scores import ControlScore, Role, Score, Verdict, compared, scored
 from ucad.networks.decisions import Decide, decision
 from ucad.networks.features import Feature, features_of
 from ucad.networks.inputs import Inputs, n_inputs, select_inputs
@@ -75,8 +75,9 @@ class ConceptSteering:
             the pairs. All factors of a gap together are not chosen, unless there is one.
         by_factor: the scores of every factor and block on the other half.
         controls: what else was tried, on that half.
-        two_valued: whether the chosen factors have two values. Readings are then compared cut in
-            two, with a table: a decoder that computes would be another method.
+        two_valued: whether the chosen factors have two values, and steer as well if the others of
+            their gap are cut in two. Readings are then compared cut in two, with a table: a decoder
+            that computes would be another method.
     """
 
     concept: str
@@ -262,9 +263,20 @@ class _Work:
         )
         changes = pairs.changes[to_score]
         scores = {name: scored(one[to_score], changes) for name, one in right.items()}
-        learned = found.prepared.readings[0]
-        cut = found.two_valued is not None and learned.has_two_values(self.fitted, best.own)
+        cut = self._is_two_valued(found)
         return ConceptSteering(concept, best.name, scores, tuple(controls), two_valued=cut)
+
+    def _is_two_valued(self, found: Found) -> bool:
+        """Whether the chosen factors have two values, and steer as well when all are cut in two.
+
+        Beside factors with many values, which lose them in the cut, nothing could be compared.
+        """
+        learned, own = found.prepared.readings[0], found.block.own
+        if found.two_valued is None or not learned.has_two_values(self.fitted, own):
+            return False
+        right = found.two_valued.right(0, own, found.to_score)
+        kept = compared(right, found.right, found.to_score.changes)
+        return kept.verdict is not Verdict.BELOW
 
     def _right(self, block: Block, pairs: SwapPairs) -> np.ndarray:
         columns = [self.gaps[block.gap].columns[i] for i in block.own]
