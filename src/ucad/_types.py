@@ -37,12 +37,14 @@ class ProgressEvent(NamedTuple):
         done: how many units of this stage are finished.
         total: how many there are, or None where nobody knows.
         message: what to tell beside the bar, may be empty.
+        seconds_left: how long the rest takes, where that is known better than from the pace so far.
     """
 
     stage: str
     done: int
     total: int | None = None
     message: str = ""
+    seconds_left: float | None = None
 
 
 Progress: TypeAlias = Callable[[ProgressEvent], None]

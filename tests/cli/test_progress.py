@@ -43,3 +43,9 @@ def test_quiet_is_quiet(capsys):
     with shown_progress(quiet=True) as show:
         show(ProgressEvent("fits", 1, 2))
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_estimate_of_the_event_itself_is_told_instead_of_the_pace(capsys):
+    with shown_progress() as show:
+        show(ProgressEvent("sweep", 1, 9, "1 failed", 7200.0))
+    assert capsys.readouterr().err == "sweep: 1/9  1 failed, about 2.0 h left\n"

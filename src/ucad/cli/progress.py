@@ -46,15 +46,23 @@ def _lines() -> Progress:
 
 
 def _left(event: ProgressEvent, begun: float, done_then: int, now: float) -> str:
-    """How long it will take at the pace so far, in words; nothing where that cannot be said.
+    """How long the rest takes, in words: as the event says, or else at the pace so far.
 
     >>> _left(ProgressEvent("fits", 30, 120), 0.0, 0, 60.0)
     ', about 3 min left'
     """
+    if event.seconds_left is not None:
+        return f", about {_duration(event.seconds_left)} left"
     if event.total is None or event.done <= done_then or event.done >= event.total:
         return ""
     seconds = (event.total - event.done) * (now - begun) / (event.done - done_then)
-    return f", about {f'{seconds:.0f} s' if seconds < 100 else f'{seconds / 60:.0f} min'} left"
+    return f", about {_duration(seconds)} left"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextlib.contextmanager

@@ -199,10 +199,9 @@ class _Run:
     def _tell(self) -> None:
         if self.progress is None:
             return
-        message = f"{_duration(self._seconds_left())} left"
-        if self.n_failed:
-            message += f", {self.n_failed} failed"
-        self.progress(ProgressEvent("sweep", self.n_new, self.total, message))
+        message = f"{self.n_failed} failed" if self.n_failed else ""
+        left = self._seconds_left()
+        self.progress(ProgressEvent("sweep", self.n_new, self.total, message, left))
 
     def _seconds_left(self) -> float:
         now = time.monotonic()
@@ -229,9 +228,3 @@ def _row(function: str, task: Task, reply: Reply, attempts: int) -> Row:
         "error": reply.error,
         "about": dict(about),
     }
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
