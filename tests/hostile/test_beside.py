@@ -253,7 +253,7 @@ def recorded(tmp_path_factory):
     return folder
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(60, func_only=True)
 @pytest.mark.parametrize("seed", cases(0, 80))
 def test_a_damaged_recording_is_refused_or_gives_finite_numbers(
     tmp_path, monkeypatch, recorded, seed
@@ -314,7 +314,7 @@ def truths(tmp_path_factory, run_folder):
     return folder
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(60, func_only=True)
 @pytest.mark.parametrize("seed", cases(1, 60))
 def test_a_damaged_truth_is_refused_or_gives_finite_numbers(tmp_path, monkeypatch, truths, seed):
     rng, folder = np.random.default_rng(seed), copied(truths, tmp_path / "all")
