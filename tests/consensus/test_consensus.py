@@ -110,6 +110,13 @@ def test_a_run_folder_without_a_consensus_is_read(problem, tmp_path):
     assert ucad.load(tmp_path / "run").support_ is None
 
 
+def test_support_is_shown_in_a_line(model):
+    shown = repr(model.support_)
+    assert f"{model.support_.n_halves} half-samples" in shown
+    assert f"of {len(model.support_.edges)} edges" in shown
+    assert len(shown) < 200
+
+
 def test_the_table_is_a_table(model):
     rows = model.support_.rows()
     assert {"kind", "support", "low", "high", "is_stable"} <= set(rows[0])

@@ -96,7 +96,7 @@ class FitAccount(NamedTuple):
     signs: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Support:
     """What came back over fits on parts of the samples.
 
@@ -123,6 +123,14 @@ class Support:
     n_failed: int
     adequacy: Answer
     adequacy_text: str
+
+    def __repr__(self) -> str:
+        factors = sum(one.stability >= self.threshold for one in self.factors)
+        edges = sum(edge.support >= self.threshold for edge in self.edges)
+        return (
+            f"Support({self.n_halves} half-samples; stable (≥ {self.threshold:.0%}): {factors} of "
+            f"{len(self.factors)} factors, {edges} of {len(self.edges)} edges)"
+        )
 
     @property
     def n_halves(self) -> int:
