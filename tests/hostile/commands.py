@@ -14,6 +14,7 @@ import pytest
 from ucad.cli import main
 
 CODES = (0, 1, 2)
+INTERRUPTED = 130
 PROGRESS = ("search:", "training:", "sweep:", "Recording,")
 LOG = re.compile(r"'(\S+ucad-fault-\S+\.log)'")
 
@@ -48,8 +49,14 @@ def run(*words) -> Said:
 
 
 def run_soundly(*words) -> Said:
-    """Runs a command and checks what must be true of every command."""
+    """Runs a command and checks what must be true of every command.
+
+    Raises:
+        KeyboardInterrupt: the command took a request to end the tests for its own.
+    """
     said = run(*words)
+    if said.code == INTERRUPTED:
+        raise KeyboardInterrupt(f"{words}: {said}")
     check_sound(said, words)
     return said
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import ucad.runs
-from tests.hostile.commands import LOG, run
+from tests.hostile.commands import LOG, run, run_soundly
 from ucad.cli import main
 
 FAULTS = [ValueError, KeyError, RuntimeError, RecursionError, ZeroDivisionError, AssertionError]
@@ -43,6 +43,8 @@ def test_a_request_to_end_is_like_an_interrupt(monkeypatch, run_folder):
 
     monkeypatch.setattr(ucad.runs, "load_run", ended)
     assert run("certify", run_folder).code == 130
+    with pytest.raises(KeyboardInterrupt):
+        run_soundly("certify", run_folder)
 
 
 def test_the_page_lets_nothing_but_its_own_scripts_run(run_folder):
