@@ -1,11 +1,16 @@
 """`ucad fit recording/ --model …`: the network itself is asked, and steering works with the run."""
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
 from tests.networks.concept_networks import dense_bits
 from ucad.cli import main
 from ucad.runs import load_run
+from ucad.solvers.layered import fit_bottleneck
 
 SCRIPT = """
 from tests.networks.concept_networks import dense_or
@@ -68,3 +73,76 @@ def test_behaviour_without_the_network_says_what_is_missing(folder, capsys):
 def test_a_network_is_refused_for_a_file_that_is_no_recording(folder, capsys):
     assert run("fit", "inputs.npy", "--model", "network.py:model", "-o", "run") == 2
     assert "folder that ucad record has written" in capsys.readouterr().err
+
+
+SLOW_SCRIPT = """
+import time
+import torch
+from torch import nn
+
+class Slow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = nn.Sequential(nn.Linear(6, 12), nn.Tanh())
+        self.second = nn.Sequential(nn.Linear(12, 8), nn.Tanh())
+        self.wait, self.last = Wait(), nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.last(self.wait(self.second(self.first(x))))
+
+class Wait(nn.Module):
+    def forward(self, x):
+        time.sleep(0.02)
+        return x
+
+model = Slow()
+"""
+
+
+@pytest.fixture
+def slow(folder):
+    """A network that waits after its last site, so that nothing spares a step of training that."""
+    (folder / "network.py").write_text(SLOW_SCRIPT)
+    shared = np.random.default_rng(0).normal(size=(400, 1))
+    np.save("inputs.npy", (shared + 0.3 * np.random.default_rng(1).normal(size=(400, 6))))
+    words = ("record", "network.py:model", "--inputs", "inputs.npy", "--sites", "first", "second")
+    assert run(*words, "--per-clamp", "0", "--quiet", "-o", "recording") == 0
+    fit = ("fit", "recording", "--model", "network.py:model", "--solver", "bottleneck")
+    return (*fit, "-o", "run")
+
+
+def test_a_budget_ends_the_fit_of_a_slow_network_with_the_best_so_far(slow, capsys):
+    start = time.monotonic()
+    assert run(*slow, "--budget", "4") == 1
+    assert time.monotonic() - start < 40  # to the end it takes minutes; machines are shared
+    told = capsys.readouterr().out
+    assert "It ends after about 4 s with the best so far (--budget)." in told
+    assert "The budget of 4 s ended." in told
+    assert not load_run("run").status.converged
+
+
+def test_a_request_to_stop_is_heard_at_once_and_keeps_the_best_so_far(slow, monkeypatch):
+    fits = []
+
+    def stopped(*given, **named):
+        fits.append(1)
+        threading.Timer(0.3, signal.raise_signal, [signal.SIGTERM]).start()
+        return fit_bottleneck(*given, **named)
+
+    monkeypatch.setattr("ucad.networks.narrow.fit_bottleneck", stopped)
+    assert run(*slow, "--quiet") == 1
+    assert len(fits) == 1
+    status = load_run("run").status
+    assert status.interrupted
+    assert "the search for their number was cut short" in " ".join(status.notes)
+
+
+def test_record_gives_a_budget_to_the_fit_of_a_slow_network(folder, monkeypatch, capsys):
+    words = ("record", "network.py:model", "--inputs", "inputs.npy", "--sites", "1", "3", "--quiet")
+    words += ("--per-clamp", "0", "-o", "recording")
+    assert run(*words) == 0
+    assert "--budget" not in capsys.readouterr().out
+    monkeypatch.setattr("ucad.networks.cost.SLOW_SECONDS", 0.0)
+    assert run(*words[:-1], "again") == 0
+    assert "--inputs inputs.npy --budget 600 -o run/" in capsys.readouterr().out

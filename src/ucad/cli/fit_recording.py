@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ucad.cli.fit_options import NetworkOptions
     from ucad.cli.settings import FitSettings
     from ucad.networks import NetworkFit
+    from ucad.networks.cost import FitCost
 
 __all__ = ["asks_network", "fit_recording", "is_recording"]
 
@@ -75,21 +76,27 @@ def fit_recording(
     """Fits a recorded network, writes the run folder with its report, and tells."""
     from ucad.cli.progress import shown_progress
     from ucad.networks import NetworkSettings, decide_by, fit_network, load_recording
+    from ucad.networks.cost import fit_cost
     from ucad.networks.own_answers import found_concepts
 
     reference = asked.model
     assert reference is not None, "asks_network has looked"
     where = asked.inputs or noted_inputs(path)
     number = settings.factors if isinstance(settings.factors, int) else None
+    recording = load_recording(path)
+    network, inputs = load_model(reference), read_inputs(where)
+    with told_if_the_model_fails():
+        cost = fit_cost(network, inputs, recording.sites)
     options = NetworkSettings(
         solver=settings.solver,
         n_factors=number,
         decide=decide_by(asked.decide),
         read_output=load_reader(asked.read_output),
         seed=settings.seed,
+        max_seconds=cost.budget if settings.budget is None else settings.budget,
     )
-    recording = load_recording(path)
-    network, inputs = load_model(reference), read_inputs(where)
+    if not quiet and not json:
+        print(_expected(cost, options.max_seconds), flush=True)
     with shown_progress(quiet=quiet or json) as progress, told_if_the_model_fails():
         found = fit_network(network, inputs, recording, options, progress)
     settings_kept: dict[str, object] = {
@@ -107,6 +114,12 @@ def fit_recording(
     if not json:
         print(f"Next:       {_next_command(path, output, reference, where)}")
     return DONE if found.status.converged else UNFINISHED
+
+
+def _expected(cost: FitCost, max_seconds: float | None) -> str:
+    if max_seconds is None:
+        return str(cost)
+    return f"{cost} It ends after about {max_seconds:g} s with the best so far (--budget)."
 
 
 def _next_command(recording: Path, output: Path, model: str, inputs: Path) -> str:

@@ -115,6 +115,7 @@ def record(
     from ucad.cli.progress import shown_progress
     from ucad.networks import RecordSettings, recording_cost
     from ucad.networks import record as record_network
+    from ucad.networks.cost import fit_cost
     from ucad.networks.storage import note_in_recording
 
     settings = RecordSettings(
@@ -141,6 +142,8 @@ def record(
     given = ["--model", model, "--inputs", str(inputs)]
     given += [] if read_output is None else ["--read-output", read_output]
     given += [] if decide == "largest" else ["--decide", decide]
+    budget = fit_cost(network, rows, found.sites).budget
+    given += [] if budget is None else ["--budget", f"{budget:g}"]
     _tell(found, found_context)
     print(f"Written to {output}. Next: {_next_command(found, output, given)}")
     return DONE

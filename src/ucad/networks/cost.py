@@ -19,13 +19,34 @@ from ucad.networks.recording import RecordSettings
 from ucad.networks.sites import Site
 from ucad.networks.steering import Steering
 from ucad.networks.steering_table import SteeringSettings
+from ucad.networks.subject import Subject
 from ucad.networks.wrapped import unwrapped
 
-__all__ = ["RecordingCost", "SteeringCost", "recording_cost", "steering_cost"]
+__all__ = [
+    "FitCost",
+    "RecordingCost",
+    "SteeringCost",
+    "fit_cost",
+    "recording_cost",
+    "rows_per_pass",
+    "steering_cost",
+]
 
 TIMED_ROWS = 256
 """Inputs of the pass that is timed, at most: what a pass costs per row hardly changes beyond."""
 
+FIT_ROWS_PER_GAP, MAX_FIT_ROWS = 10_000, 10_000
+"""Inputs that a fit runs for the diagnosis and the decisions kept of each gap, about, and those on
+which it reads units, at most. Behaviour comes on top where inputs can be recombined."""
+
+SLOW_SECONDS = 60.0
+"""Of these passes from which on a fit is given a budget unless the user sets one."""
+
+USUAL_BUDGET = 600.0
+"""Seconds: ten minutes, which a user is ready to wait for a first answer."""
+
+PASS_SECONDS, MIN_PASS_ROWS, MAX_PASS_ROWS = 2.0, 16, 8192
+"""About how long one pass may take, since nothing is stopped within it, and rows in it."""
 
 _PASSES_OF_A_GRADIENT = 3
 """A forward pass with its backward pass, in forward passes: the usual rule of thumb."""
@@ -87,6 +108,40 @@ def recording_cost(
     rows = observed + per_clamp * clamps
     size = rows * sum(units.values()) * np.dtype(settings.precision).itemsize
     return RecordingCost(units, observed, per_clamp, clamps, rows * seconds, size)
+
+
+@dataclass(frozen=True)
+class FitCost:
+    """How much of a network a fit runs, apart from behaviour and from training.
+
+    Attributes:
+        rows: passes of one input.
+        seconds: of these passes, estimated from one timed pass.
+    """
+
+    rows: int
+    seconds: float
+
+    @property
+    def budget(self) -> float | None:
+        """The seconds to give a fit if the user does not say; None for no limit."""
+        return USUAL_BUDGET if self.seconds > SLOW_SECONDS else None
+
+    def __str__(self) -> str:
+        return f"About {self.rows} passes of one input, {self.seconds:.0f} s, and training."
+
+
+def fit_cost(model: Any, inputs: Inputs, sites: Sequence[Site]) -> FitCost:
+    """Counts the passes of `fit_network`, and times one."""
+    model, inputs = unwrapped(model), check_inputs(inputs)
+    rows = FIT_ROWS_PER_GAP * max(1, len(sites) - 1) + min(MAX_FIT_ROWS, n_inputs(inputs))
+    return FitCost(rows, rows * _seconds_per_row(model, inputs, sites, TIMED_ROWS))
+
+
+def rows_per_pass(subject: Subject) -> int:
+    """As many as a pass of a second or two takes: a large network gets fewer."""
+    per_row = _seconds_per_row(subject.model, subject.inputs, subject.sites, MIN_PASS_ROWS)
+    return int(np.clip(PASS_SECONDS / max(per_row, 1e-9), MIN_PASS_ROWS, MAX_PASS_ROWS))
 
 
 @dataclass(frozen=True)

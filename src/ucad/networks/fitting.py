@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from ucad.networks.behaviour.fit import (
     fit_behaviour,
 )
 from ucad.networks.behaviour.reports import GapReport
+from ucad.networks.cost import rows_per_pass
 from ucad.networks.decisions import Decide, decision
-from ucad.networks.diagnosis import Diagnosis, diagnose_subject
+from ucad.networks.diagnosis import Diagnosis, DiagnosisSettings, diagnose_subject
 from ucad.networks.features import covariates_of
 from ucad.networks.narrow import fit_narrow
 from ucad.networks.outputs import ReadOutput, tensor_output
@@ -33,6 +33,7 @@ from ucad.networks.steering import Steering
 from ucad.networks.subject import Subject
 from ucad.parameters import one_of
 from ucad.scm import FactorSCM
+from ucad.solvers.budget import Budget, BudgetEndedError
 from ucad.solvers.status import FitResult, FitStatus
 
 __all__ = ["NETWORK_SOLVERS", "NetworkFit", "NetworkSettings", "fit_network"]
@@ -43,6 +44,9 @@ NETWORK_SOLVERS = (AUTO, BEHAVIOUR, BOTTLENECK)
 
 MAX_ROWS = 10_000
 """Inputs on which units are read for a bottleneck and for the sample that a run folder keeps."""
+
+MIN_SECONDS = 0.1
+"""Of a part of the fit whose time is over before it starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +60,8 @@ class NetworkSettings:
         read_output: from what it gives to the tensor that counts.
         recombine: whether inputs may be recombined; None to judge by their correlations.
         seed: of all draws.
+        max_seconds: about how long it may take; None for no limit. Half of it at most goes into
+            behaviour. The best model found until then is returned, and its status says so.
     """
 
     solver: str = AUTO
@@ -64,8 +70,10 @@ class NetworkSettings:
     read_output: ReadOutput = tensor_output
     recombine: bool | None = None
     seed: int = 0
+    max_seconds: float | None = None
 
     def __post_init__(self) -> None:
+        Budget(self.max_seconds)  # refuses what is no limit
         one_of(self.solver, "solver", list(NETWORK_SOLVERS))
 
 
@@ -130,7 +138,8 @@ def fit_network(
     Raises:
         InvalidInputError: there are fewer than two sites, or none of them can change a decision.
     """
-    settings, start = NetworkSettings() if settings is None else settings, time.monotonic()
+    settings = NetworkSettings() if settings is None else settings
+    budget = Budget(settings.max_seconds)
     chosen = sites.sites if isinstance(sites, Recording) else tuple(sites)
     if len(chosen) < 2:
         raise InvalidInputError(
@@ -139,16 +148,13 @@ def fit_network(
     subject = Subject.of(
         model, inputs, chosen, decide=settings.decide, read_output=settings.read_output
     )
-    diagnosis = diagnose_subject(subject)
+    subject = replace(subject, batch_size=rows_per_pass(subject))
+    diagnosis = diagnose_subject(subject, _diagnosis_settings(settings.max_seconds))
     if not any(line.can_steer for line in diagnosis.sites[:-1]):
         diagnosis.check_can_steer(diagnosis.sites[0].site)
     data = _observed(subject, diagnosis, settings.seed)
-    behaviour = None
-    if settings.solver != BOTTLENECK:
-        options = BehaviourSettings(recombine=settings.recombine, seed=settings.seed)
-        behaviour = fit_behaviour(subject, diagnosis, options, progress)
+    behaviour = _behaviour(subject, diagnosis, settings, budget, progress)
     if behaviour is not None and behaviour.scm is not None and _suits(behaviour, settings):
-        seconds = time.monotonic() - start
         return NetworkFit(
             behaviour.scm,
             _status(behaviour),
@@ -157,9 +163,39 @@ def fit_network(
             behaviour.gaps,
             behaviour.replaces,
             data,
-            seconds,
+            budget.seconds,
         )
-    return _narrow(subject, diagnosis, data, settings, behaviour, start, progress)
+    return _narrow(subject, diagnosis, data, settings, behaviour, budget, progress)
+
+
+def _diagnosis_settings(max_seconds: float | None) -> DiagnosisSettings:
+    """Features are tried for a minute, or a tenth of the whole time if that is less."""
+    usual = DiagnosisSettings()
+    if max_seconds is None:
+        return usual
+    return replace(usual, max_seconds=min(usual.max_seconds, max_seconds / 10))
+
+
+def _behaviour(
+    subject: Subject,
+    diagnosis: Diagnosis,
+    settings: NetworkSettings,
+    budget: Budget,
+    progress: Progress | None,
+) -> BehaviourFit | None:
+    """Factors by behaviour; None if they are not asked for, or take more than half of the time."""
+    if settings.solver == BOTTLENECK:
+        return None
+    options = BehaviourSettings(recombine=settings.recombine, seed=settings.seed)
+    limit = budget.max_seconds
+    if limit is not None:
+        share = limit if settings.solver == BEHAVIOUR else limit / 2
+        subject = replace(subject, budget=Budget(max(share - budget.seconds, MIN_SECONDS)))
+    try:
+        return fit_behaviour(subject, diagnosis, options, progress)
+    except BudgetEndedError:
+        budget.cut_short = True
+        return None
 
 
 def _suits(behaviour: BehaviourFit, settings: NetworkSettings) -> bool:
@@ -174,12 +210,14 @@ def _narrow(  # noqa: PLR0913 - one place calls it
     data: InterventionalData,
     settings: NetworkSettings,
     behaviour: BehaviourFit | None,
-    start: float,
+    budget: Budget,
     progress: Progress | None,
 ) -> NetworkFit:
     """The bottleneck, with a note on why behaviour did not do."""
     reports = () if behaviour is None else behaviour.gaps
     notes = tuple(str(gap) for gap in reports)
+    if budget.cut_short:
+        notes = ("Behaviour was not asked to the end: the time for it was over.",)
     if settings.solver == BEHAVIOUR:
         found = "" if behaviour is None or behaviour.scm is None else "as many "
         raise InvalidInputError(
@@ -190,7 +228,7 @@ def _narrow(  # noqa: PLR0913 - one place calls it
         many = behaviour.scm is not None
         what = "another number of concepts than was asked for" if many else "no concepts"
         notes = (f"Behaviour finds {what}; these factors are a bottleneck's.", *notes)
-    narrow = fit_narrow(subject, data, settings.n_factors, settings.seed, progress)
+    narrow = fit_narrow(subject, data, settings.n_factors, settings.seed, progress, budget)
     result: FitResult = narrow.result
     status = FitStatus(
         converged=result.status.converged,
@@ -200,7 +238,6 @@ def _narrow(  # noqa: PLR0913 - one place calls it
         advice=result.status.advice,
         notes=(*notes, *narrow.notes, *result.status.notes),
     )
-    seconds = time.monotonic() - start
     return NetworkFit(
         result.scm,
         status,
@@ -209,7 +246,7 @@ def _narrow(  # noqa: PLR0913 - one place calls it
         reports,
         narrow.replaces,
         data,
-        seconds,
+        budget.seconds,
         result.history,
     )
 

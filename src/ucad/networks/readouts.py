@@ -21,8 +21,10 @@ from ucad.networks.inputs import (
 )
 from ucad.networks.outputs import ReadOutput, output_reader, tensor_output
 from ucad.networks.passes import forward, undisturbed
-from ucad.networks.recording import Activation, Recording
+from ucad.networks.recording import Recording
+from ucad.networks.rest import Rest, SiteReadout
 from ucad.networks.sites import Site
+from ucad.networks.subject import Subject
 from ucad.networks.wrapped import unwrapped
 
 __all__ = ["readouts"]
@@ -60,7 +62,9 @@ def readouts(
     model, inputs = unwrapped(model), check_inputs(inputs)
     found = []
     for site, act in list(zip(recording.sites, recording.activations, strict=True))[1:]:
-        read = _Readout(model, site, act, select_inputs(inputs, [0]), read_output)
+        first = select_inputs(inputs, [0])
+        subject = Subject(model, first, (site,), read_output=read_output)
+        read = _Readout(site, SiteReadout(Rest(subject, 0), act))
         _check(model, site, read, inputs, read_output)
         found.append(read)
     return tuple(found)
@@ -68,13 +72,10 @@ def readouts(
 
 @dataclass(frozen=True, eq=False)
 class _Readout:
-    """The rest of the network after one site, run on one input whose units are replaced."""
+    """The rest of the network after one site, for as many units as were recorded there."""
 
-    model: torch.nn.Module
     site: Site
-    act: Activation
-    first: Inputs
-    read_output: ReadOutput
+    read: SiteReadout
 
     def __call__(self, units: Float[Tensor, "rows units"]) -> Float[Tensor, "rows outputs"]:
         width = len(self.site.units or ())
@@ -83,10 +84,7 @@ class _Readout:
                 f"The readout of site '{self.site.name}' needs its {width} units. "
                 f"Got {units.shape[1]}: fit the data of the recording, with no column left out."
             )
-        base = input_rows(self.model, self.first, np.zeros(len(units), dtype=np.int64))
-        with undisturbed(self.model):
-            passed = forward(self.model, base, [self.site], lambda _i, old: self.act(units).to(old))
-        return output_reader(self.read_output)(passed.output).reshape(len(units), -1)
+        return self.read(units)
 
 
 def _check(

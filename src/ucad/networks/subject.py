@@ -26,6 +26,7 @@ from ucad.networks.passes import (
 )
 from ucad.networks.sites import Site, columns_of
 from ucad.networks.wrapped import unwrapped
+from ucad.solvers.budget import Budget
 
 __all__ = ["Subject"]
 
@@ -43,6 +44,7 @@ class Subject:
         decide: from its output to its decision.
         read_output: from what it gives to the tensor that counts.
         batch_size: rows in one forward pass.
+        budget: looked at before every pass; when it is over, `BudgetEndedError` is raised.
     """
 
     model: nn.Module
@@ -51,6 +53,7 @@ class Subject:
     decide: Decide = decision
     read_output: ReadOutput = tensor_output
     batch_size: int = 8192
+    budget: Budget | None = None
 
     @classmethod
     def of(
@@ -131,6 +134,7 @@ class Subject:
         self, inputs: Inputs, site: int | None = None, values: Units | Tensor | None = None
     ) -> Tensor:
         """What counts of the output, in one pass; gradients flow unless they are turned off."""
+        self._check_budget()
         where = () if site is None else (site,)
         edit = self._edit(where, site, values)
         with undisturbed(self.model):
@@ -148,8 +152,13 @@ class Subject:
     def _batches(self, inputs: Inputs) -> Iterator[tuple[slice, Inputs]]:
         total = n_inputs(inputs)
         for start in range(0, total, self.batch_size):
+            self._check_budget()
             rows = slice(start, min(start + self.batch_size, total))
             yield rows, input_rows(self.model, inputs, np.arange(rows.start, rows.stop))
+
+    def _check_budget(self) -> None:
+        if self.budget is not None:
+            self.budget.check()
 
 
 def _part(values: Units | None, rows: slice) -> Units | None:
