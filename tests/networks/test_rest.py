@@ -1,6 +1,7 @@
 """`Rest`: the part after a site gives what the whole network gives, and runs nothing else."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,3 +165,12 @@ def test_a_readout_of_many_rows_is_the_head_and_can_be_pickled(monkeypatch):
     torch.testing.assert_close(read(values), model.head[2](values))
     again = pickle.loads(pickle.dumps(read))
     torch.testing.assert_close(again(values), model.head[2](values))
+
+
+def test_batches_smaller_than_the_inputs_decide_the_same():
+    subject = Subject.of(Encoder(), TOKENS, ["head.1"])
+    values = np.random.default_rng(0).random((30, 4))
+    whole = subject.decisions(TOKENS, 0, values)
+    np.testing.assert_array_equal(
+        replace(subject, batch_size=7).decisions(TOKENS, 0, values), whole
+    )

@@ -161,7 +161,9 @@ class Subject:
             self.budget.check()
 
 
-def _part(values: Units | None, rows: slice) -> Units | None:
+def _part(
+    values: Float[np.ndarray, "all _"] | None, rows: slice
+) -> Float[np.ndarray, "part _"] | None:
     return None if values is None else values[rows]
 
 
