@@ -220,7 +220,9 @@ def open_recording(folder: Path) -> Kept:
             context=_context(read_json(folder / SIDE).get("context")),
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, OverflowError) as error:
-        raise FormatError(f"'{folder}' is a damaged recording: {error}.") from error
+        raise FormatError(
+            f"'{folder}' is a damaged recording: {str(error).rstrip('.')}."
+        ) from error
     shapes = {len(part) if part.ndim else -1 for part in (kept.x, kept.regime, kept.input_of)}
     if len(shapes) != 1 or kept.x.ndim != 2 or kept.input_of.dtype.kind not in "iu":
         raise FormatError(f"'{folder}' is a damaged recording: its files do not belong together.")
