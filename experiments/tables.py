@@ -11,7 +11,16 @@ import numpy as np
 from experiments.cells import CELLS, ROTATED, Cell, rows_of
 from ucad.simulate import SETTINGS
 
-__all__ = ["Table", "fault", "rotated_table", "setting_tables", "summary_table", "values_of"]
+__all__ = [
+    "METRICS",
+    "Table",
+    "fault",
+    "plus_minus",
+    "rotated_table",
+    "setting_tables",
+    "summary_table",
+    "values_of",
+]
 
 Row = Mapping[str, Any]
 METRICS = {
@@ -66,6 +75,16 @@ def values_of(rows: Iterable[Row], name: str) -> np.ndarray:
     return np.array([value for value in found if value is not None], dtype=float)
 
 
+def plus_minus(name: str, mean: float, std: float | None = None, *, digits: int = 4) -> str:
+    """A mean and, if there are several graphs, their standard deviation.
+
+    >>> plus_minus("nll", 0.5, 0.25, digits=2), plus_minus("dag_violation", -1e-6)
+    ('0.50 ± 0.25', '-1.00e-06')
+    """
+    value, spread = (".2e", ".1e") if name == "dag_violation" else (f".{digits}f", f".{digits}f")
+    return f"{mean:{value}}" if std is None else f"{mean:{value}} ± {std:{spread}}"
+
+
 def fault(row: Row) -> str | None:
     """Who is to blame where a graph falls short: the search, the score, or nobody.
 
@@ -117,7 +136,7 @@ def setting_tables(rows: Sequence[Row], paper: Mapping[str, Any]) -> Iterator[Ta
             groups = [group for group in _groups(rows) if group[0] == cell]
             if not groups:
                 continue
-            theirs = {name: _plus_minus(name, *pair) for name, pair in published.items()}
+            theirs = {name: plus_minus(name, *pair) for name, pair in published.items()}
             columns.append((f"{cell.size} paper", theirs))
             columns += [(f"{cell.size} {solver}", _column(own)) for _, solver, own in groups]
             columns.append((f"{cell.size} true graph", _column(groups[0][2], "ceiling.")))
@@ -208,7 +227,7 @@ def _column(own: list[Row], prefix: str = "") -> dict[str, str]:
     for name in METRICS:
         values = values_of(own, prefix + name)
         if len(values):
-            column[name] = _plus_minus(name, values.mean(), _std(values))
+            column[name] = plus_minus(name, values.mean(), _std(values))
     if exact := values_of(own, prefix + "exact").tolist():
         column["exact"] = f"{sum(map(int, exact))} of {len(exact)}"
         column["shd"] = f"{values_of(own, prefix + 'shd').mean():.1f}"
@@ -221,12 +240,6 @@ def _column(own: list[Row], prefix: str = "") -> dict[str, str]:
 
 def _std(values: np.ndarray) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
-def _plus_minus(name: str, mean: float, std: float) -> str:
-    if name == "dag_violation":
-        return f"{mean:.2e} ± {std:.1e}"
-    return f"{mean:.4f} ± {std:.4f}"
 
 
 def _mean(values: np.ndarray) -> str:
