@@ -9,6 +9,7 @@ is appended as it finishes; the table and the reliability diagrams are made from
 from __future__ import annotations
 
 import argparse
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.running import add_options, budget_of, run, seeds_of
+from experiments.running import add_options, budget_of, provenance, run, seeds_of
 from ucad.consensus.consensus import together
 from ucad.consensus.error_control import wilson
 from ucad.consensus.matching import level_for, match
@@ -64,6 +65,7 @@ def judge(task: Mapping[str, Any]) -> dict[str, Any]:
     from ucad.estimator import UCAD
 
     warnings.simplefilter("ignore")
+    started = time.process_time()
     problem = _problem(str(task["world"]), int(task["seed"]))
     asked = getattr(problem, "asked_factors", None) or problem.factors.shape[1]
     model = UCAD(asked, n_runs=int(task["n_runs"])).fit(together(problem.train, problem.validation))
@@ -83,7 +85,11 @@ def judge(task: Mapping[str, Any]) -> dict[str, Any]:
         "expected_false_unimodal": control.expected_false_unimodal,
         "false_above": sum(s >= STABLE and not right for s, right in pairs["A"]),
         "stabilities": [one.stability for one in support.factors],
-        "about": {"first_fit_seconds": model.fit_seconds_},
+        "about": {
+            "first_fit_seconds": round(model.fit_seconds_, 3),
+            "cpu_seconds": round(time.process_time() - started, 1),
+            "commit": provenance()["commit"],
+        },
     }
 
 

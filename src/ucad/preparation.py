@@ -13,7 +13,7 @@ from ucad.data.checks import check_fittable
 from ucad.data.duplicates import Columns, merge_duplicates
 from ucad.data.far_values import say_far_values
 from ucad.data.readings import reading_noise
-from ucad.data.repeated_samples import say_repeated
+from ucad.data.repeated_samples import counted_once
 from ucad.data.transforms import Reads
 from ucad.errors import InvalidInputError
 from ucad.parameters import as_flag, as_text, as_whole_number, check_device, seed_of
@@ -58,9 +58,8 @@ def prepare(estimator: Any, given: InterventionalData) -> Prepared:
     merged, columns = merge_duplicates(given)
     seed = seed_of(estimator.random_state)
     reads = _reads(estimator, merged, seed)
-    data = reads.of(merged)
+    data = counted_once(reads.of(merged))
     say_far_values(data)
-    say_repeated(data)
     # With measurement noise there is one class of mechanisms, and nothing to choose by.
     noise = reading_noise(data, estimator.measurement, estimator.measurement_noise)
     chooses = noise is None or isinstance(estimator.n_factors, str)

@@ -1,4 +1,4 @@
-"""Copies of samples are said; values that repeat by nature are not taken for copies."""
+"""Copies of samples are left out; values that repeat by nature are not taken for copies."""
 
 import logging
 
@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import ucad
-from ucad.data.repeated_samples import n_repeated, told_repeated
+from ucad.data.context import Context
+from ucad.data.repeated_samples import counted_once, repeated_rows, told_repeated
+
+
+def n_repeated(data):
+    return len(repeated_rows(data))
 
 
 @pytest.fixture
@@ -51,3 +56,17 @@ def test_a_few_copies_are_not_worth_a_word_and_many_are(x, caplog):
     with caplog.at_level(logging.WARNING):
         ucad.UCAD(1, factor_mechanism="linear", variable_mechanism="linear").fit(many)
     assert "exact copies" in caplog.text
+
+
+def test_a_fit_counts_every_sample_once(x):
+    once = ucad.InterventionalData.from_arrays(x)
+    ten_times = ucad.InterventionalData.from_arrays(np.repeat(x, 10, axis=0))
+    np.testing.assert_array_equal(counted_once(ten_times).x, x)
+    assert counted_once(once) is once
+
+
+def test_equal_rows_with_another_context_are_no_copies(x):
+    both = ucad.InterventionalData.from_arrays(np.vstack([x, x]))
+    batch = Context(("batch",), np.repeat([[0.0], [1.0]], 500, axis=0))
+    assert n_repeated(both.with_context(batch)) == 0
+    assert n_repeated(both) == 500

@@ -7,11 +7,12 @@ import logging
 import numpy as np
 
 from ucad.data.dataset import InterventionalData
+from ucad.data.splits import Rows
 
-__all__ = ["n_repeated", "say_repeated", "told_repeated"]
+__all__ = ["counted_once", "repeated_rows", "told_repeated"]
 
 MIN_SHARE = 0.02
-"""The share of samples from which copies are said: enough to pass for evidence."""
+"""The share of samples from which copies are left out: enough to pass for evidence."""
 
 N_LOOKED_AT = 1_000
 """Samples by which the variable with the most different values is found."""
@@ -22,46 +23,59 @@ _BLOCK = 10_000
 _logger = logging.getLogger(__name__)
 
 
-def n_repeated(data: InterventionalData) -> int:
-    """How many samples are exact copies of another one of their regime.
+def repeated_rows(data: InterventionalData) -> Rows:
+    """The samples that are exact copies of another one of their regime, which is not among them.
 
-    Rows that agree in the variable with the most different values are compared whole. If most of
-    the other rows differ in that variable, equal rows are no coincidence; else, as with binary
-    data, they may be, and none are counted. Units of a network repeat where its inputs do.
+    Rows that agree in the variable with the most different values are compared whole, with their
+    context. If most of the other rows differ in that variable, equal rows are no coincidence; else,
+    as with binary data, they may be, and there are none. Units of a network repeat where its
+    inputs do.
 
     >>> x = np.random.default_rng(0).standard_normal((100, 3))
-    >>> n_repeated(InterventionalData.from_arrays(np.repeat(x, 2, axis=0)))
+    >>> len(repeated_rows(InterventionalData.from_arrays(np.repeat(x, 2, axis=0))))
     100
     """
     x, regime = data.x, data.regime
+    none = np.zeros(0, dtype=np.intp)
     if data.layer_of is not None or len(x) < 2:
-        return 0
+        return none
     first = x[:N_LOOKED_AT]
     most = max(range(data.n_variables), key=lambda j: len(np.unique(first[:, j])))
     order = np.lexsort((regime, x[:, most]))
     key, group = x[order, most], regime[order]
     twice = np.flatnonzero((key[1:] == key[:-1]) & (group[1:] == group[:-1]))
-    copies = 0
+    found = [none]
     for start in range(0, len(twice), _BLOCK):
         some = twice[start : start + _BLOCK]
-        copies += int((x[order[some]] == x[order[some + 1]]).all(axis=1).sum())
-    return copies if 2 * len(np.unique(key)) > len(x) - copies else 0
+        same = (x[order[some]] == x[order[some + 1]]).all(axis=1)
+        if data.context is not None:
+            w = data.context.values
+            same &= (w[order[some]] == w[order[some + 1]]).all(axis=1)
+        found.append(order[some + 1][same])
+    copies = np.concatenate(found)
+    return copies if 2 * len(np.unique(key)) > len(x) - len(copies) else none
 
 
-def say_repeated(data: InterventionalData) -> None:
-    """Warns of samples that are copies of others."""
-    text = told_repeated(data)
-    if text:
-        _logger.warning(text)
+def counted_once(data: InterventionalData) -> InterventionalData:
+    """The data without samples that are copies of others, and a warning if there are some."""
+    copies = repeated_rows(data)
+    text = _told(len(copies), data.n_samples)
+    if not text:
+        return data
+    _logger.warning(text)
+    return data.select(np.delete(np.arange(data.n_samples), copies))
 
 
 def told_repeated(data: InterventionalData) -> str:
-    """What to know of repeated samples, and what to do about them; nothing if there are few."""
-    copies = n_repeated(data)
-    if copies < max(2.0, MIN_SHARE * data.n_samples):
+    """What to know of repeated samples; nothing if there are few."""
+    return _told(len(repeated_rows(data)), data.n_samples)
+
+
+def _told(n_copies: int, n_samples: int) -> str:
+    if n_copies < max(2.0, MIN_SHARE * n_samples):
         return ""
     return (
-        f"{copies:,} of {data.n_samples:,} samples are exact copies of another one. Copies are "
-        "no further evidence: with them chance looks like structure, and held-out samples have "
-        "been seen. Leave them out before you fit."
+        f"{n_copies:,} of {n_samples:,} samples are exact copies of another one. Copies are no "
+        "further evidence: with them chance looks like structure, and held-out samples have been "
+        f"seen. A fit counts each sample once: {n_samples - n_copies:,}."
     )
