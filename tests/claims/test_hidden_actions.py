@@ -3,6 +3,7 @@ import pytest
 
 from experiments.unmeasured import hide_half
 from ucad.claims.hidden_actions import hidden_actions, left_out, marked
+from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.errors import InvalidInputError
 from ucad.simulate.worlds import world_problem
@@ -61,6 +62,28 @@ def test_what_is_found_is_a_target_of_an_unknown_kind_or_leaves_the_likelihood(p
     assert (out.is_left_out == problem.train.is_intervened).all()
 
 
+def test_in_a_combination_the_measured_target_is_not_blamed_for_the_hidden_one():
+    rng, n = np.random.default_rng(0), 4
+    label = np.repeat(["", "A", "A;hidden", "B"], [400, 100, 100, 100])
+    x = rng.normal(size=(len(label), n * 3))
+    for at, parents in ((4, [0, 1]), (8, [2, 3])):
+        for v, name in ((0, "A"), (2, "B")):
+            x[np.char.find(label, name) >= 0, v] = -3.0
+        moved = 2.0 * (label == "A;hidden") * (at == 8)
+        x[:, at : at + 4] += (x[:, parents].sum(axis=1) + moved)[:, None]
+    names = ("A", "C", "B", "D", *(f"g{i}" for i in range(8)))
+    data = InterventionalData.from_targets(x, label.tolist(), variable_names=names)
+    asked = SolveSettings(
+        n_factors=2, factor_mechanism="linear", variable_mechanism="linear", unmeasured="infer"
+    )
+    result = solve(data, asked, validation=data)
+    graph = result.scm.graph
+    below = {f: set(graph.children(f)) for f in graph.factor_names if "A" in graph.parents(f)}
+    assert list(below.values()) == [{"g0", "g1", "g2", "g3"}]
+    other = next(f for f in graph.factor_names if f not in below)
+    assert [(a.regime, a.node) for a in result.acts_on] == [("A;hidden", other)]
+
+
 @pytest.mark.parametrize("choice", ["infer", "drop", "keep"])
 def test_a_fit_infers_drops_or_keeps_regimes_with_hidden_targets(problem, choice):
     train, validation = (hide_half(part) for part in (problem.train, problem.validation))
@@ -68,7 +91,7 @@ def test_a_fit_infers_drops_or_keeps_regimes_with_hidden_targets(problem, choice
         n_factors=2, factor_mechanism="linear", variable_mechanism="linear", unmeasured=choice
     )
     result = solve(train, asked, validation=validation)
-    said = any("The unmeasured target 'hidden" in note for note in result.status.notes)
+    said = any("The unmeasured target of 'hidden" in note for note in result.status.notes)
     assert said is (choice == "infer")
     if choice == "infer":
         assert {(a.regime, a.node) for a in result.acts_on} >= pairs(problem, train)

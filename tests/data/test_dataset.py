@@ -33,6 +33,17 @@ def test_targets_become_regimes_and_clamps():
     assert data.unmeasured_regimes == ("unseen",)
 
 
+def test_a_combination_with_an_unmeasured_target_acts_on_something_hidden():
+    labels = np.resize(["", "a", "a;unseen", "a;b", "unseen"], 60).tolist()
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    data = InterventionalData.from_targets(x, labels, variable_names=("a", "b|c"))
+    hidden = dict(zip(data.regime_names, data.acts_on_hidden.tolist(), strict=True))
+    assert hidden == {"observational": False, "a": False, "a;unseen": True, "a;b": False,
+                      "unseen": True}  # fmt: skip
+    assert data.unmeasured_regimes == ("unseen",)
+    assert "a and something that was not measured" in str(data.summary())
+
+
 def test_a_control_label_is_observational():
     x = np.random.default_rng(0).normal(size=(3, 1))
     data = InterventionalData.from_targets(x, ["control", "", "X1"], control="control")

@@ -56,32 +56,51 @@ def hidden_actions(scm: FactorSCM, data: InterventionalData) -> tuple[HiddenActi
     Residuals e_j = (x_j − F_X(τ(x))_j) / σ_j have mean 0 where nothing acts on j itself, whatever
     happens above j. In regime r their mean is m; a term for variable j explains the j-th entry, a
     term for factor k the pattern ∂F_X/∂z_k / σ of all its children. Terms are added while one more
-    gains n_r/2 · ‖projection of m‖² > 2 log N nats. Only shifts of means are seen.
+    gains n_r/2 · ‖projection of m‖² > 2 log N nats. Only shifts of means are seen. What a regime is
+    known to act on beside the unmeasured target has no part in it.
     """
-    regimes = [r for r in np.unique(data.regime) if data.kind_of(int(r)) is RegimeKind.UNMEASURED]
+    regimes = [r for r in np.unique(data.regime) if data.acts_on_hidden[r]]
     if not regimes:
         return ()
     e = scm.abduct(data.x, data.is_left_out).detach().cpu().numpy()
     at_home = ~np.isin(data.regime, regimes)
     free = ~data.is_left_out & at_home[:, None]
-    count = np.maximum(free.sum(axis=0), 1)
-    mean = (e * free).sum(axis=0) / count
-    sd = np.sqrt(np.maximum((((e - mean) ** 2) * free).sum(axis=0) / count, 1e-12))
+    sd = np.sqrt(np.maximum(_mean((e - _mean(e, free)) ** 2, free), 1e-12))
     names, patterns = _patterns(scm, data.x, sd)
     price = PRICE_PER_LOG_SAMPLE * float(np.log(max(data.n_samples, 2)))
     found: list[HiddenAction] = []
     for r in regimes:
         rows = data.regime == r
         n = int(rows.sum())
-        if n >= MIN_ROWS:
-            m = (e[rows].mean(axis=0) - mean) / sd
-            size = n * at_home.sum() / (n + max(int(at_home.sum()), 1))
-            name = data.regime_names[int(r)]
-            found += [
-                HiddenAction(name, names[at], nats, shift, n)
-                for at, nats, shift in _chosen(m, patterns, float(size), price)
-            ]
+        if n < MIN_ROWS:
+            continue
+        other, is_free = _compared_with(data, int(r), at_home), ~data.targets[int(r)]
+        m = is_free * (e[rows].mean(axis=0) - _mean(e, free & other[:, None])) / sd
+        size = n * other.sum() / (n + max(int(other.sum()), 1))
+        name = data.regime_names[int(r)]
+        found += [
+            HiddenAction(name, names[at], nats, shift, n)
+            for at, nats, shift in _chosen(m, patterns * is_free, float(size), price)
+        ]
     return tuple(found)
+
+
+def _mean(
+    values: Float[np.ndarray, "samples variables"], used: Bool[np.ndarray, "samples variables"]
+) -> Float[np.ndarray, " variables"]:
+    return np.asarray((values * used).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
+
+
+def _compared_with(
+    data: InterventionalData, regime: int, at_home: Bool[np.ndarray, " samples"]
+) -> Bool[np.ndarray, " samples"]:
+    """All samples at home; for a combination with a measured target those of that target alone.
+
+    What the model has wrong of the measured target is then not taken for the other's doing.
+    """
+    targets = data.targets[regime]
+    same = (data.targets == targets).all(axis=1)[data.regime] & at_home
+    return same if targets.any() and int(same.sum()) >= MIN_ROWS else at_home
 
 
 def marked(data: InterventionalData, actions: Sequence[HiddenAction]) -> InterventionalData:

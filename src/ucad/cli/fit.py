@@ -241,6 +241,8 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         from ucad.cli.support import show_support
 
         show_support(model.support_)
+    for note in status.notes:
+        print(f"· {_lines(note)}")
     print(f"\n{_lines(str(status))}\n{_lines(verdict)}\n")
     print(f"Run folder: {output}\nReport:     {page}\nWhy:        ucad certify {output}")
     if status.interrupted:

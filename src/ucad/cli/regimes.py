@@ -71,7 +71,7 @@ def _samples(
     from ucad.cli.fit_options import given
     from ucad.cli.reading import read_data
     from ucad.cli.settings import resolve
-    from ucad.data.duplicates import JOINT
+    from ucad.data.targets import JOINT
 
     if path is None:
         if model.sample_ is None:

@@ -21,9 +21,11 @@ from ucad.data.numbering import named_regimes, regimes_of, regimes_of_labels
 from ucad.data.scaling import Scaling
 from ucad.data.splits import OBSERVATIONAL, Rows, rows_by_regime, rows_stratified
 from ucad.data.targets import (
+    JOINT,
     check_control,
     check_targets,
     count_targets,
+    hidden_parts,
 )
 from ucad.errors import InvalidInputError, all_at_once
 
@@ -217,6 +219,16 @@ class InterventionalData:
         clamps = np.zeros((self.n_regimes, self.n_variables), dtype=bool)
         clamps[present] = self.is_intervened[first]
         return clamps
+
+    @cached_property
+    def acts_on_hidden(self) -> Bool[np.ndarray, " regimes"]:
+        """Which regimes act on something that was not measured, alone or beside variables."""
+        known = {part for name in self.variable_names for part in (name, *name.split(JOINT))}
+        hidden = [
+            not self.targets[r].any() or bool(hidden_parts(name, known))
+            for r, name in enumerate(self.regime_names)
+        ]
+        return np.asarray(hidden) & (np.arange(self.n_regimes) != OBSERVATIONAL)
 
     @cached_property
     def unmeasured_regimes(self) -> tuple[str, ...]:

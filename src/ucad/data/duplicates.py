@@ -12,6 +12,7 @@ from jaxtyping import Int
 
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data.dataset import InterventionalData, Scaling
+from ucad.data.targets import JOINT
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
 
 __all__ = [
@@ -24,9 +25,6 @@ __all__ = [
     "near_duplicates",
     "variable_of_column",
 ]
-
-JOINT = "|"
-"""What stands between the names of a variable that was measured more than once."""
 
 NEAR = 0.999
 """The |correlation| from which two variables are named as nearly the same: at a variance of 1 they

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data.checks import check_finite, some
-from ucad.data.duplicates import JOINT, find_variable
+from ucad.data.duplicates import find_variable
 from ucad.data.targets import (
+    JOINT,
     check_targets,
     is_nothing,
     join_targets,

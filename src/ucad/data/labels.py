@@ -43,7 +43,8 @@ def read_labels(labels: Sequence[str], names: Collection[str], control: str = ""
             control = likely[0]
             found = [control if label.strip() in likely else label for label in found]
             listed = " and ".join(f"'{label}'" for label in likely)
-            notes += (f"{listed} is taken for controls, as no label of controls was given.",)
+            verb = "is" if len(likely) == 1 else "are"
+            notes += (f"{listed} {verb} taken for controls, as no label of controls was given.",)
     apart = taken_apart(found, names, control)
     return ReadLabels(apart.labels, control, (*notes, *apart.notes))
 

@@ -15,7 +15,7 @@ from ucad.data.far_values import far_values, told
 from ucad.data.readings import counts_behind
 from ucad.data.repeated_samples import told_repeated
 from ucad.data.splits import OBSERVATIONAL
-from ucad.data.targets import CONTROL_WORDS, normal_form
+from ucad.data.targets import CONTROL_WORDS, normal_form, split_targets
 
 __all__ = ["DataSummary", "RegimeSummary", "summarise"]
 
@@ -91,7 +91,8 @@ class DataSummary:
         lines += ["", f"{'regime':32} {'samples':>8}  acts on"]
         for one in self.regimes[:_SHOWN]:
             doing = "nothing (control)" if one.is_control else _listed(one.targets)
-            doing = "something that was not measured" if one.is_unmeasured else doing
+            if one.is_unmeasured:
+                doing += " and " * bool(one.targets) + "something that was not measured"
             lines.append(f"{_cut(one.name):32} {one.n_samples:>8,}  {doing}")
         if len(self.regimes) > _SHOWN:
             lines.append(f"… and {len(self.regimes) - _SHOWN} more regimes")
@@ -116,7 +117,7 @@ def summarise(data: InterventionalData) -> DataSummary:
             int(count),
             tuple(data.variable_names[j] for j in np.flatnonzero(data.targets[number])),
             number == OBSERVATIONAL,
-            number != OBSERVATIONAL and not data.targets[number].any(),
+            bool(data.acts_on_hidden[number]),
         )
         for number, count in zip(present.tolist(), counts, strict=True)
     ]
@@ -175,7 +176,9 @@ def _warnings(
         found.append("There are no controls: nothing shows how the variables behave by themselves.")
     if all(one.is_control for one in regimes):
         found.append("Nothing was acted on: directions can hardly be told from these data.")
-    unmeasured = [one.name for one in regimes if one.is_unmeasured]
+    named = (part for one in regimes if one.is_unmeasured for part in split_targets(one.name))
+    measured = {target for one in regimes for target in one.targets}
+    unmeasured = [part for part in dict.fromkeys(named) if part not in measured]
     if unmeasured:
         found.append(f"{len(unmeasured)} target(s) are not measured: {_listed(unmeasured)}.")
     likely = [name for name in unmeasured if normal_form(name) in CONTROL_WORDS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,16 +13,21 @@ from ucad.errors import InvalidInputError, did_you_mean
 
 __all__ = [
     "CONTROL_WORDS",
+    "JOINT",
     "check_control",
     "check_targets",
     "control_notes",
     "count_targets",
+    "hidden_parts",
     "is_nothing",
     "join_targets",
     "label_of",
     "normal_form",
     "split_targets",
 ]
+
+JOINT = "|"
+"""What stands between the names of a variable that was measured more than once."""
 
 _SEPARATOR = ";"
 _PARTS = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:;|$))|[^;]*)\s*(?:;|$)')
@@ -60,6 +65,17 @@ def split_targets(label: str) -> list[str]:
         return [part.strip() for part in label.split(_SEPARATOR) if part.strip()]
     found = (match.group(1).strip() for match in _PARTS.finditer(label))
     return [_unquoted(part) for part in found if part]
+
+
+def hidden_parts(label: str, known: Collection[str]) -> list[str]:
+    """The targets of a combination that are not known, beside one that is.
+
+    >>> hidden_parts("STAT1;SPI1", {"STAT1"}), hidden_parts("dose 1;day 2", {"STAT1"})
+    (['SPI1'], [])
+    """
+    parts = split_targets(label)
+    hidden = [part for part in parts if part not in known]
+    return hidden if len(hidden) < len(parts) else []
 
 
 def is_nothing(value: object) -> bool:

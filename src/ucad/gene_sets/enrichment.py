@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import hypergeom
 
-from ucad.data.duplicates import JOINT
+from ucad.data.targets import JOINT
 from ucad.errors import InvalidInputError
 from ucad.gene_sets.files import GeneSet
 from ucad.graph import FactorGraph

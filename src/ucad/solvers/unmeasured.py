@@ -10,7 +10,6 @@ import numpy as np
 
 from ucad.claims.hidden_actions import HiddenAction, hidden_actions, left_out
 from ucad.data import InterventionalData
-from ucad.data.kinds import RegimeKind
 from ucad.solvers.status import Fit, FitResult
 
 __all__ = ["UNMEASURED_CHOICES", "fit_with_unmeasured"]
@@ -30,16 +29,12 @@ def fit_with_unmeasured(
     With `infer`, a first fit says which variables or factors each of them acts on; the terms of
     those in those regimes leave the likelihood, and a second fit says it again.
     """
-    hidden = [data.kind_of(r) is RegimeKind.UNMEASURED for r in range(data.n_regimes)]
-    present = np.isin(data.regime, np.flatnonzero(hidden))
-    if choice == "keep" or not present.any():
+    hidden = data.acts_on_hidden
+    if choice == "keep" or not hidden[data.regime].any():
         return fit(data, validation)
     if choice == "drop":
-        parts = [
-            part.select(np.flatnonzero(~np.isin(part.regime, np.flatnonzero(hidden))))
-            for part in (data, validation)
-        ]
-        return fit(parts[0], parts[1])
+        rest = [part.select(np.flatnonzero(~hidden[part.regime])) for part in (data, validation)]
+        return fit(rest[0], rest[1])
     result = fit(data, validation)
     first = hidden_actions(result.scm, data)
     if first:
@@ -52,8 +47,9 @@ def fit_with_unmeasured(
 def _notes(found: Sequence[HiddenAction]) -> tuple[str, ...]:
     """One sentence per regime."""
     texts = [
-        f"The unmeasured target '{regime}' acts on {', '.join(map(str, actions))}."
+        f"The unmeasured target of '{regime}' acts on {', '.join(map(str, actions))}."
         for regime, actions in groupby(found, key=lambda action: action.regime)
     ]
     more = len(texts) - MAX_SHOWN
-    return (*texts[:MAX_SHOWN], *((f"And {more} more unmeasured targets.",) if more > 0 else ()))
+    rest = (f"And {more} more with unmeasured targets.",) if more > 0 else ()
+    return (*texts[:MAX_SHOWN], *rest)
