@@ -72,6 +72,8 @@ def test_regimes_that_change_nothing_count_neither_for_nor_against_the_model():
     found = predict_regimes(scm, screen(scm, values=(0.0, 0.0, 3.0)), seen=("X1", "X2", "X3"))
     assert [row["changes"] for row in found.scoreboard] == [False, False, True]
     assert "1 change the means of other variables by more than noise" in found.verdicts[0]
+    still = predict_regimes(scm, screen(scm, values=(0.0, 0.0, 0.0)))
+    assert "none changes the means of other variables" in still.verdicts[0]
 
 
 def test_a_wrong_model_does_not_and_the_table_says_so():

@@ -90,8 +90,8 @@ def test_clicking_a_factor_shows_its_card_and_lights_its_neighbours(browser, pag
         for variable in (*graph.parents(factor), *graph.children(factor)):
             assert variable in card
         assert "anchor" in card
-        neighbours = (factor, *graph.parents(factor), *graph.children(factor))
-        assert browser.run(LIT) == sorted(neighbours)
+        neighbours = sorted((factor, *graph.parents(factor), *graph.children(factor)))
+        assert browser.wait_for(LIT, lambda lit, wanted=neighbours: lit == wanted) == neighbours
 
 
 def test_hovering_shows_a_card_and_leaving_brings_the_chosen_one_back(browser, pages):

@@ -200,7 +200,10 @@ def test_a_model_without_any_edge_still_has_a_page():
         content.scm.noise_scale,
     )
     page = render(ReportContent(title="empty", scm=scm, data=content.data))
-    assert "Z1 is made from nothing; it drives nothing; it has no anchors." in page
+    assert (
+        "Z1 is made from nothing; it drives nothing; no variable feeds or is driven by it alone."
+        in page
+    )
     assert "clamping one changes nothing" in page
 
 
@@ -299,3 +302,12 @@ def test_a_model_without_factors_has_a_page_without_empty_figures():
     for name in ("graph-section", "effects", "matrices"):
         assert f'id="{name}"' not in page
         assert f'href="#{name}"' not in page
+
+
+def test_groups_of_the_provenance_are_folded_and_empty_ones_left_out(content):
+    provenance = {"created": "today", "settings": {"solver": "search"}, "data": {}}
+    page = render(replace(content, provenance=provenance))
+    section = page[page.index('id="provenance"') :]
+    assert "<dt>created</dt>" in section[: section.index("<details>")]
+    assert "<details><summary>Settings</summary>" in section
+    assert "<summary>Data</summary>" not in section

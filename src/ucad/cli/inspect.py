@@ -91,9 +91,9 @@ def write_run_report(folder: Path, path: Path | None = None, gene_sets: Path | N
         provenance={
             "created": run.created,
             "seconds": round(run.seconds, 2),
-            **{f"version of {name}": version for name, version in run.versions.items()},
-            **{f"data: {name}": value for name, value in run.data.items()},
-            **{f"setting: {name}": value for name, value in run.settings.items()},
+            "data": run.data,
+            "settings": run.settings,
+            "versions": run.versions,
         },
         regimes=run_regimes(run),
         enrichment=run_enrichment(run, gene_sets),

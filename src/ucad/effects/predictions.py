@@ -168,12 +168,17 @@ class RegimePredictions:
         judged = [row for row in held_out or rows if row["changes"]]
         best = [row["regime"] for row in judged if row["beats_all"]]
         others = [row["regime"] for row in judged if not row["beats_all"]]
+        n_asked = len(held_out or rows)
         which = "held-out regimes" if held_out else "regimes, all of which the model was fitted to"
         told = [
-            f"Of {len(held_out or rows)} {which}, {len(judged)} change the means of other "
-            "variables by more than noise. The model is better than every simple prediction in "
-            f"{len(best)} of them."
+            f"Of {n_asked} {which}, {len(judged)} change the means of other variables by more than "
+            f"noise. The model is better than every simple prediction in {len(best)} of them."
         ]
+        if not judged:
+            told = [
+                f"Of {n_asked} {which}, none changes the means of other variables by more than "
+                "noise: there is little to predict here."
+            ]
         if others:
             more = f" and {len(others) - 8} more" if len(others) > 8 else ""
             told.append(f"It is not in: {', '.join(others[:8])}{more}.")

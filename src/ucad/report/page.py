@@ -61,7 +61,8 @@ class ReportContent:
         status: how the fit ended, as the JSON of its status.
         history: numbers along the fit, a row an epoch or step; may have a `stage`.
         metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
-        provenance: what it takes to repeat it: versions, seed, command, fingerprint.
+        provenance: what it takes to repeat it: versions, seed, command, fingerprint; what is a
+            mapping in it is folded.
         regimes: predicted and measured changes of every regime, if they are to be shown.
         enrichment: gene sets that factors are enriched in, if there were any to test.
         support: how often each factor and edge came back, if that was tried.
@@ -143,6 +144,7 @@ def render(content: ReportContent) -> str:
             script=Markup(script),
             cytoscape=Markup(cytoscape),
             **_figures(content),
+            **_provenance(content.provenance),
             **_claims(content.certificate),
         )
     )
@@ -176,6 +178,15 @@ def _figures(content: ReportContent) -> dict[str, Any]:
         "scatter_left": 0 if scatter is None else scatter.left_out,
         "metrics": metrics,
         "metric_notes": notes,
+    }
+
+
+def _provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """What is shown at once, and groups that are folded; what is empty is left out."""
+    groups = {name: one for name, one in provenance.items() if isinstance(one, Mapping)}
+    return {
+        "single_provenance": {n: one for n, one in provenance.items() if n not in groups},
+        "grouped_provenance": {name: one for name, one in groups.items() if one},
     }
 
 

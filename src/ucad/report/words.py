@@ -16,9 +16,6 @@ __all__ = ["correlates", "cut", "factor_card", "factor_sentence", "overview"]
 MOST_NAMED = 6
 """Names listed in a sentence, which ends with how many more there are."""
 
-MOST_ANCHORS = 3
-"""Anchors named in a sentence, which has named parents and children already."""
-
 LONGEST_NAME = 40
 """Characters of a name in a sentence: half a line."""
 
@@ -57,33 +54,19 @@ def overview(graph: FactorGraph, data: InterventionalData, n_samples: int | None
 
 
 def factor_sentence(graph: FactorGraph, factor: str, strengths: EdgeStrengths) -> str:
-    """What a factor is made from, what it drives, and what is its own.
+    """What a factor is made from, what it drives, and whether it lacks variables of its own.
 
     The strongest neighbours come first.
     """
     k = graph.factor_index(factor)
     parents = _strongest(graph, graph.Q[:, k], strengths.into[:, k])
     children = _strongest(graph, graph.R[:, k], strengths.out_of[:, k])
-    ins, outs = (
-        _strongest(graph, anchors[:, k], strength[:, k])
-        for anchors, strength in (
-            (graph.in_anchors, strengths.into),
-            (graph.out_anchors, strengths.out_of),
-        )
-    )
-    anchors = f"its anchors are {_or_number(ins)} (going in) and {_or_number(outs)} (coming out)"
-    if not ins or not outs:
-        anchors = (
-            f"anchors going in: {_or_number(ins)}; anchors coming out: {_or_number(outs)}"
-            if ins or outs
-            else "it has no anchors"
-        )
     acts = "".join(
         f"; it acts on {cut(other)} through {_few(_between(graph, factor, other), 3)}"
         for other in graph.high_level_children(factor)[:MOST_NAMED]
     )
     made = f"{cut(factor)} is made from {_few(parents)}; it drives {_few(children)}"
-    return f"{made}{acts}; {anchors}."
+    return f"{made}{acts}{_lacking_anchors(graph, k)}."
 
 
 def factor_card(graph: FactorGraph, factor: str, strengths: EdgeStrengths) -> dict[str, Any]:
@@ -159,9 +142,11 @@ def _strongest(graph: FactorGraph, which: np.ndarray, strength: np.ndarray) -> l
     return [graph.variable_names[i] for i in rows]
 
 
-def _or_number(names: list[str]) -> str:
-    """A few names, or how many there are."""
-    return _few(names) if len(names) <= MOST_ANCHORS else f"{len(names)} variables"
+def _lacking_anchors(graph: FactorGraph, factor: int) -> str:
+    """On which side no variable is the factor's own, if on any."""
+    sides = {"feeds": graph.in_anchors, "is driven by": graph.out_anchors}
+    lacking = [verb for verb, anchors in sides.items() if not anchors[:, factor].any()]
+    return f"; no variable {' or '.join(lacking)} it alone" if lacking else ""
 
 
 def _few(names: list[str], most: int = MOST_NAMED) -> str:

@@ -47,16 +47,29 @@
     { selector: "node.chosen", style: { "border-width": 4, "border-color": c.chosen, "z-index": 9 } },
   ];
 
+  // The smallest distance of two nodes of one column, in rows; at least 1.
+  const closest = (nodes) => {
+    const sorted = [...nodes].sort((a, b) => a[3] - b[3] || a[4] - b[4]);
+    let least = Infinity;
+    sorted.forEach((node, at) => {
+      const before = sorted[at - 1];
+      if (before && before[3] === node[3]) least = Math.min(least, node[4] - before[4]);
+    });
+    return Number.isFinite(least) ? Math.max(1, least) : 1;
+  };
+
   // Columns and rows become pixels so that the whole fills its frame without overlaps; on a tall
   // frame, such as a phone's, causes stand above what they cause if that makes nodes larger.
   const arrange = (nodes, level) => {
     const size = (at) => Math.max(...nodes.map((n) => Math.abs(n[at]))) * 2 || 1;
     const [columns, rows] = [size(3), size(4)], aspect = box.clientWidth / Math.max(1, box.clientHeight);
+    const nearest = closest(nodes);
     const fitted = (turned) => {
-      const [across, least] = turned ? [level === "high" ? 80 : 66, level === "high" ? 104 : 78] : [170, level === "high" ? 70 : 32];
+      const [across, wide] = turned ? [level === "high" ? 80 : 66, level === "high" ? 104 : 78] : [170, level === "high" ? 70 : 32];
+      const least = wide / nearest;
       const shape = turned ? 1 / aspect : aspect;
       const columnGap = Math.min(420, Math.max(across, (shape * (rows * least + 40) - 100) / columns));
-      const rowGap = Math.min(2.2 * least, Math.max(least, ((columns * columnGap + 100) / shape - 40) / rows));
+      const rowGap = Math.min(2.2 * wide, Math.max(least, ((columns * columnGap + 100) / shape - 40) / rows));
       const [along, beside] = [columns * columnGap + 100, rows * rowGap + 60];
       const zoom = turned ? Math.min(box.clientWidth / beside, box.clientHeight / along) : Math.min(box.clientWidth / along, box.clientHeight / beside);
       return { zoom, place: ([, , , x, y]) => (turned ? { x: y * rowGap, y: x * columnGap } : { x: x * columnGap, y: y * rowGap }) };
