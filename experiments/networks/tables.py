@@ -8,15 +8,15 @@ import numpy as np
 
 from ucad.networks import NetworkFit
 from ucad.networks.activation import Activation
-from ucad.networks.features import covariates_of
-from ucad.networks.interchange import SwapPairs
-from ucad.networks.subject import Subject
-from ucad.solvers.layered.discrete_factors import (
+from ucad.networks.behaviour.discrete_factors import (
     DecoderKind,
     class_readout,
     fit_decoder,
     hidden_layer,
 )
+from ucad.networks.features import covariates_of
+from ucad.networks.interchange import SwapPairs
+from ucad.networks.subject import Subject
 
 __all__ = ["table_scores"]
 

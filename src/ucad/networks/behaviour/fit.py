@@ -11,7 +11,14 @@ from ucad._types import Progress, ProgressEvent
 from ucad.data.context import Context
 from ucad.networks.behaviour.blocks import Blocks, find_blocks
 from ucad.networks.behaviour.concepts import BlockConcept, Concept, state_concept
+from ucad.networks.behaviour.discrete_factors import (
+    ClassReadout,
+    DecoderKind,
+    fit_decoder,
+    hidden_layer,
+)
 from ucad.networks.behaviour.gap_fit import GapData, GapModel, GapParts, read_gap
+from ucad.networks.behaviour.gap_model import Gap, assemble_gaps
 from ucad.networks.behaviour.recombining import why_not_recombined
 from ucad.networks.behaviour.reports import FactorReport, GapReport
 from ucad.networks.behaviour.tuning import Decoded, decode_gap
@@ -20,13 +27,6 @@ from ucad.networks.features import Feature, covariate_names, covariates_of
 from ucad.networks.sites import columns_of, variable_names
 from ucad.networks.subject import Subject
 from ucad.scm import FactorSCM
-from ucad.solvers.layered.discrete_factors import (
-    ClassReadout,
-    DecoderKind,
-    fit_decoder,
-    hidden_layer,
-)
-from ucad.solvers.layered.gap_model import Gap, assemble_gaps
 
 __all__ = [
     "CERTIFIED",

@@ -11,9 +11,7 @@ from jaxtyping import Float, Int
 
 from ucad.networks.activation import Activation
 from ucad.networks.behaviour.concepts import Concept
-from ucad.networks.features import covariates_of
-from ucad.networks.subject import Subject
-from ucad.solvers.layered.discrete_factors import (
+from ucad.networks.behaviour.discrete_factors import (
     ClassReadout,
     Decoder,
     DecoderKind,
@@ -21,6 +19,8 @@ from ucad.solvers.layered.discrete_factors import (
     fit_decoder,
     hidden_layer,
 )
+from ucad.networks.features import covariates_of
+from ucad.networks.subject import Subject
 
 __all__ = [
     "ENOUGH_KEPT",

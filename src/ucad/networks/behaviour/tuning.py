@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ucad.networks.activation import Activation
+from ucad.networks.behaviour.discrete_factors import ClassReadout, DecoderKind
 from ucad.networks.behaviour.gap_fit import (
     GapData,
     GapModel,
@@ -21,7 +22,6 @@ from ucad.networks.behaviour.gap_fit import (
 )
 from ucad.networks.decisions import decision_loss
 from ucad.networks.passes import input_rows
-from ucad.solvers.layered.discrete_factors import ClassReadout, DecoderKind
 
 __all__ = ["Decoded", "decode_gap", "tuned"]
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ucad.solvers.layered.discrete_factors import (
+from ucad.networks.behaviour.discrete_factors import (
     ClassReadout,
     Decoder,
     DecoderKind,

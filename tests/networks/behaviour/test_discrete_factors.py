@@ -5,13 +5,13 @@ import pytest
 
 from ucad.data import InterventionalData
 from ucad.data.context import Context
-from ucad.solvers.layered import BottleneckConfig, fit_bottleneck, fit_rectified
-from ucad.solvers.layered.discrete_factors import (
+from ucad.networks.behaviour.discrete_factors import (
     DecoderKind,
     class_readout,
     fit_decoder,
     hidden_layer,
 )
+from ucad.solvers.layered import BottleneckConfig, fit_bottleneck, fit_rectified
 
 AFFINE, TABLE, NETWORK = DecoderKind
 

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 
 from ucad._types import VariableSamples
 from ucad.data.context import Context
+from ucad.networks.behaviour.discrete_factors import ClassReadout, Decoder
 from ucad.scm import FactorSCM, MLPMechanism
-from ucad.solvers.layered.discrete_factors import ClassReadout, Decoder
 from ucad.solvers.layered.pair_model import PairModel, assemble, network, straight_units
 
 __all__ = ["Gap", "assemble_gaps"]
