@@ -12,7 +12,6 @@ from ucad.consensus.path import FactorPath, PathSearch, default_last
 from ucad.consensus.without_factors import independent_scm
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
-from ucad.solvers.auto import Class, has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.context import fit_in_context
 from ucad.solvers.kinds import (
     fit_by_kind,
@@ -21,6 +20,7 @@ from ucad.solvers.kinds import (
     with_nothing_believed,
 )
 from ucad.solvers.registry import SOLVERS, Help, SolveSettings, one_thread, solve, solver_named
+from ucad.solvers.search.auto import Class, has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.search.noise_choice import fit_by_noise
 from ucad.solvers.search.solver import as_result, expressed
 from ucad.solvers.status import FitResult, FitStatus

@@ -10,8 +10,8 @@ from ucad.claims.mechanism_class import kept_classes, simplest_classes
 from ucad.consensus.factor_path import HeldOut
 from ucad.consensus.without_factors import independent_scm
 from ucad.scm import FactorSCM
-from ucad.solvers.auto import Class, is_bent
 from ucad.solvers.registry import Classes, Help
+from ucad.solvers.search.auto import Class, is_bent
 from ucad.solvers.search.search import Preparation, Search
 from ucad.solvers.search.solver import as_result, expressed
 

@@ -15,11 +15,11 @@ from ucad.consensus.without_factors import direct_model, independent_scm
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM
 from ucad.scm.families import AFFINE, Function
-from ucad.solvers.auto import Class
 from ucad.solvers.budget import Budget, BudgetEndedError
 from ucad.solvers.noise_settings import noise_in_units_of
 from ucad.solvers.problem import Problem
 from ucad.solvers.registry import Classes, SolveSettings
+from ucad.solvers.search.auto import Class
 from ucad.solvers.search.export import as_scm
 from ucad.solvers.search.model import Model
 from ucad.solvers.search.search import Preparation, Search

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool
 
+from ucad.claims.answers import listed
 from ucad.claims.clamps import listening_regimes
 from ucad.claims.samples import TestSamples
 from ucad.data import InterventionalData
@@ -121,11 +122,10 @@ def _noted(
         return result
     if doubted is not None:
         result = replace(result, status=replace(result.status, soft_regimes=tuple(soft)))
-    shown = ", ".join(soft[:5]) + (f" and {len(soft) - 5} more" if len(soft) > 5 else "")
     note = (
-        f"{len(soft)} of {int(data.targets.any(axis=1).sum())} regimes are no clamps ({shown}): "
-        "their targets may still listen to their parents, and nothing is concluded from them that "
-        "this forbids."
+        f"{len(soft)} of {int(data.targets.any(axis=1).sum())} regimes are no clamps "
+        f"({listed(soft)}): their targets may still listen to their parents, and nothing is "
+        "concluded from them that this forbids."
     )
     if doubted is not None and doubted.any():
         note += f" Nor is anything claimed by the {int(doubted.sum())} whose kind was not told."

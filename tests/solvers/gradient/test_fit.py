@@ -15,8 +15,6 @@ from ucad.solvers.gradient import (
     ModelSettings,
     fast,
     fit_gradient,
-    paper,
-    preset,
 )
 from ucad.solvers.gradient.fit import advice_for
 from ucad.solvers.gradient.minibatch_objective import MinibatchObjective
@@ -207,19 +205,6 @@ def test_networks_can_be_learned_too(problem, config, linear_variables):
 def test_a_number_of_factors_out_of_range_is_refused(problem, n_factors):
     with pytest.raises(InvalidInputError, match="'n_factors' must be at least 1"):
         fit_gradient(problem.train, n_factors, validation=problem.validation)
-
-
-def test_the_papers_preset_has_the_papers_grid():
-    training = paper().training
-    assert len(training.grid(seed=0)) == 30
-    assert max(training.learning_rates) == 2e-3
-    assert paper().constraints.sparsity_tolerance == 0.2
-
-
-def test_an_unknown_preset_is_refused_with_a_suggestion():
-    assert preset("fast", 16) == fast(16)
-    with pytest.raises(InvalidInputError, match="Did you mean 'paper'"):
-        preset("papr", 16)
 
 
 def test_every_kind_of_violation_has_advice_and_none_has_none():

@@ -5,11 +5,8 @@ import pytest
 import torch
 
 from tests.solvers.gradient.conftest import start_of, with_training
-from ucad.errors import InvalidInputError
 from ucad.solvers.gradient.checkpoint import Checkpoint
 from ucad.solvers.gradient.problem import Constraints, Evaluation, RelaxedProblem
-from ucad.solvers.gradient.settings import TrainingSettings
-from ucad.solvers.gradient.state import Best, Layout, Look
 from ucad.solvers.gradient.training import Run, train
 
 
@@ -124,45 +121,6 @@ def test_progress_is_reported_with_the_time_that_is_left(learner):
     assert [event.done for event in events] == [4, 8, 12]
     assert all(event.total == 12 for event in events)
     assert "s left" in events[0].message
-
-
-def test_feasible_snapshots_come_before_infeasible_ones_and_then_the_nll_decides():
-    best = Best.start(torch.zeros(1, 1))
-    row = torch.tensor([0])
-
-    def offer(nll: float, violation: float, epoch: int) -> bool:
-        look = Look(*(torch.tensor(one) for one in ([[float(epoch)]], [nll], [violation])))
-        return bool(best.update_(row, look, epoch))
-
-    assert offer(1.0, 0.5, 0)
-    assert not offer(0.1, 0.6, 1)
-    assert offer(2.0, 0.0, 2)
-    assert not offer(-5.0, 0.1, 3)
-    assert offer(1.5, 0.0, 4)
-    assert not offer(float("nan"), 0.0, 5)
-    assert best.epoch.item() == 4
-
-
-def test_flattening_and_viewing_are_inverse(learner):
-    start = start_of(learner, [0, 1])
-    layout = Layout.of(start)
-    views = layout.views(layout.flatten(start))
-    assert all(torch.equal(views[name], value) for name, value in start.items())
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("penalty_growths", (0.9,)),
-        ("learning_rates", ()),
-        ("initial_penalty", 0.0),
-        ("confidence", 1.0),
-        ("warm_up_epochs", (-1,)),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused_by_name(name, value):
-    with pytest.raises(InvalidInputError, match=f"'{name}' setting of TrainingSettings"):
-        TrainingSettings(**{name: value})
 
 
 class Anything(Constraints):

@@ -5,7 +5,6 @@ import pytest
 
 from ucad.data import InterventionalData
 from ucad.metrics import compare_structure, mean_correlation
-from ucad.solvers.layered.active_slopes import active_slopes, anchor_directions
 from ucad.solvers.layered.rectified import fit_rectified
 
 
@@ -64,18 +63,3 @@ def test_a_dense_pair_is_reported_not_to_have_the_rank():
     status = fit_rectified(data, 2).status
     assert not status.converged
     assert status.violations["rank"] > 0.1
-
-
-def test_units_that_are_never_active_are_left_out():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(400, 3))
-    slopes = active_slopes(x, np.c_[np.maximum(0, x[:, 0]), np.zeros(400)])
-    assert slopes.is_read.tolist() == [True, False]
-    assert np.allclose(slopes.slope, [[1, 0, 0], [0, 0, 0]])
-
-
-def test_directions_are_the_anchors_even_where_shared_slopes_are_more():
-    slopes = np.array([[1.0, 0, 0, 0], [2, 0, 0, 0], [0, 1, 0, 1], [0, 3, 0, 3]])
-    shared = np.tile(slopes[0] + slopes[2], (3, 1))
-    found = anchor_directions(np.r_[slopes, shared], 2)
-    assert np.allclose(np.abs(np.sort(found @ [1.0, 0, 0, 0])), [0, 1])

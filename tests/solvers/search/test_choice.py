@@ -39,13 +39,6 @@ def choice_of(data, pool, layers=None):
     return build_choice(pool, Problem.of(data, 2, (AFFINE, AFFINE)))
 
 
-def test_a_variable_may_only_be_a_child_of_factors_before_all_it_feeds(chain):
-    choice = choice_of(*chain)
-    assert choice.allowed((0, 1))[3].tolist() == [True, False, False, False, False]
-    assert not choice.allowed((1, 0))[3].any()
-    assert not choice.allowed((0, 1))[[0, 1]].any()
-
-
 def test_the_best_of_all_ordered_choices_is_found(chain):
     choice = choice_of(*chain)
     best = max(choice.score(order) for order in itertools.permutations(range(5), 2))
@@ -54,32 +47,9 @@ def test_the_best_of_all_ordered_choices_is_found(chain):
     assert found == (0, 1)
 
 
-@pytest.mark.parametrize("layers", [None, [0, 0, 1, 1, 2]])
-@pytest.mark.parametrize("rest", [(), (0,), (1,), (1, 0), (0, 1, 2)])
-def test_every_insertion_scores_what_its_order_scores(chain, rest, layers):
-    choice = choice_of(*chain, layers)
-    scores = choice.insertions([rest], frozenset(range(5))).scores[0]
-    assert scores.shape == (5, len(rest) + 1)
-    for c, place in itertools.product(range(5), range(len(rest) + 1)):
-        if np.isfinite(scores[c, place]):
-            order = (*rest[:place], c, *rest[place:])
-            assert scores[c, place] == pytest.approx(choice.score(order))
-    assert np.isfinite(scores).any(axis=1).sum() == 5 - len(rest)
-    assert (scores[list(rest)] == -np.inf).all()
-
-
 def test_fewer_candidates_than_factors_are_all_taken(chain):
     data, pool = chain
     assert len(choose_factors(choice_of(data, pool[:1]), 3)) == 1
-
-
-def test_a_known_order_leaves_one_place_for_a_factor(chain):
-    choice = choice_of(*chain, layers=[0, 0, 1, 1, 2])
-    everything = frozenset(range(5))
-    assert np.isfinite(choice.insertions([(1,)], everything).scores[0, 0]).tolist() == [True, False]
-    free = choice_of(*chain).insertions([(1,)], everything)
-    assert np.isfinite(free.scores[0, 0]).all()
-    assert not choice.allowed((1,))[2].any()
 
 
 def test_the_edges_of_a_choice_do_not_depend_on_how_it_is_written(chain):

@@ -20,9 +20,9 @@ from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.search.causes import Causes, Columns, parent_sets
-from ucad.solvers.search.choice import Choice, Order
 from ucad.solvers.search.factor_parents import likely_parents, select_parents
 from ucad.solvers.search.model import pseudo_target
+from ucad.solvers.search.ordered_choice import Choice, Order
 from ucad.solvers.search.remainder import remainder
 from ucad.solvers.search.residuals import Residuals
 from ucad.solvers.search.sparser_sums import equal_functions, without_another
@@ -247,8 +247,7 @@ class Candidates:
         residual: Columns,
     ) -> Iterator[Function]:
         """Factor k fitted to what all its children say of it, parents chosen anew."""
-        made = children.selected.reshape(self.data.n_variables, -1, choice.n_functions)
-        made = np.any(made, axis=2)
+        made = choice.made(children)
         its = np.flatnonzero(made[:, order[k]])
         allowed = self._possible_parents(made, order, k)
         current = choice.functions[order[k]]
@@ -289,7 +288,7 @@ class Candidates:
         An anchor with two factors gives z_k + c z_l in place of z_k, with the parents of l or with
         a child of l that stands for them.
         """
-        made = np.any(children.selected.reshape(*choice.parents.shape, -1), axis=2)
+        made = choice.made(children)
         for k in order:
             for other in order:
                 through = choice.parents[:, other] | made[:, other]

@@ -14,9 +14,9 @@ from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM, StudentT
 from ucad.scm.families import AFFINE
 from ucad.scm.noise.student import MIN_FREEDOM
-from ucad.solvers.auto import is_bent
 from ucad.solvers.problem import Problem, Response
 from ucad.solvers.registry import Help
+from ucad.solvers.search.auto import is_bent
 from ucad.solvers.search.count_response import CountSamples
 from ucad.solvers.search.count_search import fit_counts
 from ucad.solvers.search.export import as_scm

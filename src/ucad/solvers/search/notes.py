@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ucad.claims.answers import listed
 from ucad.graph import boolean_product, in_anchors, out_anchors
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import MIN_SIGNAL
@@ -14,9 +15,6 @@ from ucad.solvers.search.model import Model
 from ucad.solvers.status import FitStatus
 
 __all__ = ["fit_status", "open_directions"]
-
-MAX_SHOWN = 6
-"""Names written out in a note; the others are counted."""
 
 COLLINEAR = 0.99
 """Correlation above which two factors cannot be told apart."""
@@ -73,9 +71,8 @@ def _about_directions(problem: Problem, pairs: Sequence[tuple[int, int]]) -> Ite
     data = problem.data
     if pairs:
         names = data.variable_names
-        shown = ", ".join(f"{names[i]} → {names[j]}" for i, j in pairs[:MAX_SHOWN])
-        more = f" and {len(pairs) - MAX_SHOWN} more" if len(pairs) > MAX_SHOWN else ""
-        yield f"Directions that no intervention shows and that could be turned: {shown}{more}."
+        shown = listed(f"{names[i]} → {names[j]}" for i, j in pairs)
+        yield f"Directions that no intervention shows and that could be turned: {shown}."
     if data.layer_of is None and not data.is_intervened.any():
         yield "Nothing was acted on: all directions rest on the pattern of dependences alone."
 
@@ -97,10 +94,9 @@ def _about_clamps(problem: Problem, causes: Causes | None) -> Iterator[str]:
             problem.data.variable_names[v] for v in np.flatnonzero(causes.evidence.still_listens)
         ]
         if soft:
-            more = f" and {len(soft) - MAX_SHOWN} more" if len(soft) > MAX_SHOWN else ""
             yield (
-                f"Still following their causes where they were acted on, so that it was no clamp: "
-                f"{', '.join(soft[:MAX_SHOWN])}{more}."
+                "Still following their causes where they were acted on, so that it was no clamp: "
+                f"{listed(soft)}."
             )
 
 
@@ -115,8 +111,7 @@ def _about_noise(problem: Problem) -> Iterator[str]:
         f"variables) and was taken off; factors are estimates with an error."
     )
     if hidden:
-        more = f" and {len(hidden) - MAX_SHOWN} more" if len(hidden) > MAX_SHOWN else ""
-        yield f"Readings that are nearly all noise: {', '.join(hidden[:MAX_SHOWN])}{more}."
+        yield f"Readings that are nearly all noise: {listed(hidden)}."
     barred = problem.admissible.barred
     if barred is not None and barred.any():
         silent = int((barred.sum(axis=1) == len(barred)).sum())

@@ -11,7 +11,7 @@ from ucad._types import VariableSamples
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.search.causes import Some
-from ucad.solvers.search.choice import Choice, Order
+from ucad.solvers.search.ordered_choice import Choice, Order
 
 __all__ = ["Residuals"]
 

@@ -17,8 +17,6 @@ from ucad.solvers.regression.fitting import distinct
 from ucad.solvers.search.candidates import Candidates
 from ucad.solvers.search.causes import Causes, find_causes
 from ucad.solvers.search.choice import (
-    Choice,
-    Order,
     build_choice,
     choose_factors,
     edges_of,
@@ -30,6 +28,7 @@ from ucad.solvers.search.given_graph import model_of_graph
 from ucad.solvers.search.improve import Move, improve
 from ucad.solvers.search.model import Model, fit_variables, polish, relabelled, unexplained
 from ucad.solvers.search.moves import moves_for
+from ucad.solvers.search.ordered_choice import Choice, Order
 from ucad.solvers.search.prior_graph import graph_with
 from ucad.solvers.search.pruning import prune
 from ucad.solvers.search.unproved_parents import without_unproved_parents
@@ -216,8 +215,7 @@ class Search:
         return max(order, other, key=choice.score)
 
     def _model(self, choice: Choice, order: Order) -> Model:
-        children = choice.children(order).selected
-        made = np.any(children.reshape(len(children), -1, choice.n_functions), axis=2)
+        made = choice.made(choice.children(order))
         missing = self.problem.n_factors - len(order)
         factors = [choice.functions[c] for c in order] + [EMPTY] * missing
         R = np.pad(made[:, list(order)], ((0, 0), (0, missing)))

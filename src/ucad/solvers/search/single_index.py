@@ -13,7 +13,14 @@ from ucad.scm.families import Affine, Function
 from ucad.solvers.regression.fitting import Fitter, Regression, unit_variance
 from ucad.solvers.regression.joint import fit_together
 
-__all__ = ["NEGLIGIBLE", "fit_single_index", "leading_direction", "sparse_directions"]
+__all__ = [
+    "NEGLIGIBLE",
+    "SingleIndex",
+    "fit_along",
+    "fit_single_index",
+    "leading_direction",
+    "sparse_directions",
+]
 
 ALIKE = 0.95
 """Cosine above which two directions count as one."""
@@ -57,7 +64,7 @@ def sparse_directions(
 
 
 @dataclass(frozen=True, eq=False)
-class _SingleIndex:
+class SingleIndex:
     """A factor z = a·x of unit variance, the function g of it that x_j is, and what is left."""
 
     factor: Function
@@ -86,7 +93,7 @@ def fit_single_index(
     """
     free = ~data.is_left_out[:, j]
     regression = Regression(data.x[:, j], free.astype(np.float64))
-    best = _fit(data, j, unit_variance(start, data.x), regression, fitter)
+    best = fit_along(data, j, unit_variance(start, data.x), regression, fitter)
     for _ in range(MAX_GROWTH):
         gains = _score_test(data, best, regression, allowed)
         most = gains.max(initial=0.0)
@@ -94,30 +101,31 @@ def fit_single_index(
             break
         new = allowed[gains > max(most / 2, fitter.penalty)]
         wider = best.factor.with_parents(np.union1d(best.factor.parents, new))
-        trial = _fit(data, j, wider, regression, fitter)
+        trial = fit_along(data, j, wider, regression, fitter)
         if fitter.nats(regression, best.error, trial.error) < fitter.penalty:
             break
         best = trial
     return _narrowed(data, j, best, regression, fitter).factor
 
 
-def _fit(
+def fit_along(
     data: InterventionalData,
     j: int,
     start: Function,
     regression: Regression,
     fitter: Fitter,
     like: Function | None = None,
-) -> _SingleIndex:
+) -> SingleIndex:
+    """Fits a and g of x_j = g(a·x) with the parents of a start, and g from a function like it."""
     z = start.values(data.x)[:, None]
     g = fitter.fit(z, np.array([0]), regression, like)
     factor, (g,) = fit_together(data, z, 0, [start, g], np.array([j]), fitter)
-    return _SingleIndex(factor, g, regression.error(g, factor.values(data.x)[:, None]))
+    return SingleIndex(factor, g, regression.error(g, factor.values(data.x)[:, None]))
 
 
 def _score_test(
     data: InterventionalData,
-    found: _SingleIndex,
+    found: SingleIndex,
     regression: Regression,
     allowed: Int[np.ndarray, " candidates"],
 ) -> Float[np.ndarray, " candidates"]:
@@ -142,14 +150,14 @@ def _score_test(
 
 
 def _narrowed(
-    data: InterventionalData, j: int, best: _SingleIndex, regression: Regression, fitter: Fitter
-) -> _SingleIndex:
+    data: InterventionalData, j: int, best: SingleIndex, regression: Regression, fitter: Fitter
+) -> SingleIndex:
     """Without the parents of least weight, one by one, as long as that costs less than an edge."""
     while len(best.factor.parents) > 1:
         spread = data.x[:, best.factor.parents].std(axis=0)
         weakest = int(np.argmin(np.abs(best.factor.weights[:-1]) * spread))
         fewer = best.factor.with_parents(np.delete(best.factor.parents, weakest))
-        trial = _fit(data, j, fewer, regression, fitter, best.function)
+        trial = fit_along(data, j, fewer, regression, fitter, best.function)
         if fitter.nats(regression, trial.error, best.error) > fitter.penalty:
             break
         best = trial

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.scm.families import AFFINE, NETWORK
-from ucad.solvers.auto import Class, has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.budget import Budget, BudgetEndedError
 from ucad.solvers.prior import PriorKnowledge
 from ucad.solvers.problem import Problem
 from ucad.solvers.registry import Classes, Help, families_asked_for
 from ucad.solvers.regression.fitting import ROUGH
+from ucad.solvers.search.auto import Class, has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.search.export import as_scm
 from ucad.solvers.search.given_graph import N_ROUNDS, model_of_graph
 from ucad.solvers.search.model import polish

@@ -9,9 +9,9 @@ from ucad.graph import FactorGraph
 from ucad.scm.families import AFFINE, NETWORK
 from ucad.simulate import paper_problem
 from ucad.solvers import FitStatus
-from ucad.solvers.auto import has_straight_factors, is_bent, simplest_fit
 from ucad.solvers.problem import Problem
 from ucad.solvers.search import fit_search
+from ucad.solvers.search.auto import has_straight_factors, is_bent, simplest_fit
 
 CLASSES = ((AFFINE, AFFINE), (AFFINE, NETWORK), (NETWORK, AFFINE), (NETWORK, NETWORK))
 

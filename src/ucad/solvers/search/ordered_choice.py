@@ -1,48 +1,29 @@
-"""All ways to put one more candidate into an order of factors, scored together."""
+"""Ordered choices of candidate factors: what each scores, and all ways to add one candidate."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ucad.scm.families import Function
+from ucad.solvers.budget import Budget
+from ucad.solvers.regression.fitting import COMPARED
+from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.regression.trees import GrowShrinkTrees
 
-__all__ = ["Insertions", "insertions_into"]
+__all__ = ["Choice", "Insertions", "Order", "alike"]
+
+Order: TypeAlias = tuple[int, ...]
 
 Rests = Int[np.ndarray, "rests others"]
 
-
-@runtime_checkable
-class Candidates(Protocol):
-    """What is known of candidate factors: a `Choice`."""
-
-    @property
-    def trees(self) -> GrowShrinkTrees:
-        """The regressions of variables on candidates."""
-        ...
-
-    @property
-    def parents(self) -> Bool[np.ndarray, "variables candidates"]:
-        """The variables each candidate looks at."""
-        ...
-
-    @property
-    def barred(self) -> Bool[np.ndarray, "variables candidates"]:
-        """Variables that cannot be children of a candidate."""
-        ...
-
-    @property
-    def rank(self) -> Int[np.ndarray, " candidates"] | None:
-        """The latest layer among a candidate's parents."""
-        ...
-
-    @property
-    def explainable(self) -> Int[np.ndarray, " some"]:
-        """The variables that some candidate helps to predict."""
-        ...
+ALIKE = 0.95
+"""Correlation above which two candidates stand for the same factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +47,87 @@ class Insertions:
         return float(flat[first]), (*rest[:place], int(c), *rest[place:])
 
 
-def insertions_into(choice: Candidates, rests: Rests, pool: frozenset[int]) -> Insertions:
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Chooses m candidates and their order by the score of the whole model.
+
+    score = Σ_j score(x_j | the factors x_j may have) − penalty · Σ_k |parents of k|
+
+    An order over factors is all that acyclicity needs: x_j may be a child of every factor that
+    precedes all the factors x_j feeds.
+
+    Attributes:
+        functions: the candidates, each of unit variance.
+        values: their values, one column each.
+        trees: the regressions of variables on functions of the candidates' values.
+        parents: the variables each candidate looks at.
+        barred: variables that cannot be children of a candidate, whatever the order.
+        rank: the latest layer (or place in a binding order) among a candidate's parents, or None.
+        budget: how long it may take.
+    """
+
+    functions: tuple[Function, ...]
+    values: Float[np.ndarray, "samples candidates"]
+    trees: GrowShrinkTrees
+    parents: Bool[np.ndarray, "variables candidates"]
+    barred: Bool[np.ndarray, "variables candidates"]
+    rank: Int[np.ndarray, " candidates"] | None
+    budget: Budget
+
+    @property
+    def n_functions(self) -> int:
+        """How many functions of a candidate a variable may use."""
+        return self.trees.width
+
+    @cached_property
+    def explainable(self) -> Int[np.ndarray, " some"]:
+        """The variables that some candidate helps to predict."""
+        worth = self.trees.first_choices().reshape(*self.barred.shape, -1).any(axis=2)
+        return np.flatnonzero((worth & ~self.barred).any(axis=1))
+
+    @cached_property
+    def alike(self) -> Bool[np.ndarray, "candidates candidates"]:
+        """Which candidates stand for the same factor."""
+        return alike(self.values)
+
+    def allowed(self, order: Order) -> Bool[np.ndarray, "variables candidates"]:
+        """Which chosen factors may have which variables as children."""
+        may, m = np.zeros(self.parents.shape, dtype=bool), len(order)
+        feeds = self.parents[:, order]
+        first = np.where(feeds, np.arange(m), m).min(axis=1, initial=m)
+        may[:, order] = (np.arange(m) < first[:, None]) & ~self.barred[:, order]
+        return may
+
+    def score(self, order: Order) -> float:
+        """The score of one ordered choice, up to a constant."""
+        some = self.explainable
+        each = self.trees.scores(some, self.allowed(order)[some])
+        return float(each.sum() - self.trees.penalty * self.parents[:, order].sum())
+
+    def children(self, order: Order) -> Selection:
+        """The regressions of all variables on the chosen factors."""
+        may = self.allowed(order)
+        return self.trees.select(np.arange(len(may)), may)
+
+    def made(self, children: Selection) -> Bool[np.ndarray, "variables candidates"]:
+        """Which candidates the variables are functions of."""
+        return np.any(children.selected.reshape(*self.parents.shape, -1), axis=2)
+
+    def insertions(self, rests: Sequence[Order], pool: frozenset[int]) -> Insertions:
+        """The scores of all ways to add one candidate of the pool to each of some orders."""
+        self.budget.check()
+        return _insertions(self, np.array(rests, dtype=np.int64).reshape(len(rests), -1), pool)
+
+
+def alike(
+    values: Float[np.ndarray, "samples candidates"],
+) -> Bool[np.ndarray, "candidates candidates"]:
+    """Which columns stand for the same factor, in a regular subset of very many samples."""
+    some = values[:: max(1, len(values) // COMPARED)]
+    return np.asarray(np.abs(np.atleast_2d(np.corrcoef(some.T))) > ALIKE)
+
+
+def _insertions(choice: Choice, rests: Rests, pool: frozenset[int]) -> Insertions:
     """Scores every candidate of the pool at every place of every order.
 
     A variable that does not feed the new candidate notices it only if the candidate precedes all
@@ -120,7 +181,7 @@ class _Base:
     passed: Int[np.ndarray, "pairs two"]
 
     @classmethod
-    def of(cls, choice: Candidates, rests: Rests, some: Int[np.ndarray, " variables"]) -> _Base:
+    def of(cls, choice: Choice, rests: Rests, some: Int[np.ndarray, " variables"]) -> _Base:
         n_rests, m = rests.shape
         feeds, barred = (
             part[some].T[rests].transpose(0, 2, 1) for part in (choice.parents, choice.barred)
@@ -133,7 +194,7 @@ class _Base:
         return cls(may, first, choice.trees.score_of(walk.nodes), walk.passed)
 
     def truncation_losses(
-        self, choice: Candidates, rests: Rests, some: Int[np.ndarray, " variables"]
+        self, choice: Choice, rests: Rests, some: Int[np.ndarray, " variables"]
     ) -> Float[np.ndarray, "rests candidates places"]:
         """What the variables that feed a candidate lose if it stands at each place."""
         n_rests, m = rests.shape
@@ -154,7 +215,7 @@ class _Base:
         return total
 
 
-def _places(choice: Candidates, rests: Rests) -> Bool[np.ndarray, "rests candidates places"]:
+def _places(choice: Choice, rests: Rests) -> Bool[np.ndarray, "rests candidates places"]:
     """Where a candidate may stand: anywhere, or after all of its own layer or before."""
     n_places = rests.shape[1] + 1
     if choice.rank is None:

@@ -14,12 +14,12 @@ from ucad.claims.ridge import curves, fitted
 from ucad.data import InterventionalData
 from ucad.graph import transitive_closure
 from ucad.scm import FactorSCM
-from ucad.scm.families import NETWORK, Affine, Family
+from ucad.scm.families import NETWORK, Family
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.explained_nats import explained_nats
 from ucad.solvers.regression.fitting import Regression, unit_variance
-from ucad.solvers.regression.joint import fit_together
 from ucad.solvers.regression.pairs import best_pairs
+from ucad.solvers.search.single_index import fit_along, leading_direction
 from ucad.solvers.status import FitResult
 
 __all__ = ["Class", "has_straight_factors", "is_bent", "simplest_fit"]
@@ -151,17 +151,12 @@ def _bends_beyond_one_direction(
 ) -> float:
     """Nats by which x_j = f(x), a network, beats x_j = g(a·x), ½ per further weight taken off."""
     data, fitter = problem.data, problem.fitter(NETWORK)
-    regression = Regression(data.x[:, j], (~data.is_left_out[:, j]).astype(np.float64))
+    regression = Regression(data.x[:, j], problem.free(j))
     free = fitter.fit(data.x, parents, regression)
-    gradient = free.gradient(data.x)
-    _, directions = np.linalg.eigh((gradient.T @ gradient).astype(np.float64))
-    direction = unit_variance(Affine(parents, directions[:, -1], 0.0), data.x)
-    z = direction.values(data.x)[:, None]
-    g = fitter.fit(z, np.array([0]), regression)
-    direction, (g,) = fit_together(data, z, 0, [direction, g], np.array([j]), fitter)
-    left = regression.error(g, direction.values(data.x)[:, None])
-    n_more = len(free.weights) - len(g.weights) - len(parents)
-    return fitter.nats(regression, left, regression.error(free, data.x)) - n_more / 2
+    start = unit_variance(leading_direction(free.gradient(data.x), parents), data.x)
+    one = fit_along(data, j, start, regression, fitter)
+    n_more = len(free.weights) - len(one.function.weights) - len(parents)
+    return fitter.nats(regression, one.error, regression.error(free, data.x)) - n_more / 2
 
 
 def _following(classes: Sequence[Class], *, straight: bool) -> Class:
