@@ -117,12 +117,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", default="0:2", help="first:last, the last left out")
     parser.add_argument("-o", "--rows", type=Path, default=Path("results/real_measurements.jsonl"))
+    parser.add_argument("--cells", nargs="+", choices=tuple(CELLS), default=list(CELLS))
     options = parser.parse_args()
     options.rows.parent.mkdir(parents=True, exist_ok=True)
     about, done = provenance(), {tuple(row["task"].values()) for row in read_rows(options.rows)}
     first, last = (int(part) for part in options.seeds.split(":"))
     for seed in range(first, last):
-        for cell in (cell for cell in CELLS if (cell, seed) not in done):
+        for cell in (cell for cell in options.cells if (cell, seed) not in done):
             row = {"task": {"cell": cell, "seed": seed}, "result": run(cell, seed), "about": about}
             append_row(options.rows, row)
             print(cell, seed, row["result"], flush=True)

@@ -17,6 +17,7 @@ from ucad.solvers.budget import BudgetEndedError
 from ucad.solvers.problem import PENALTY_PER_LOG_SAMPLE, Problem
 from ucad.solvers.registry import Help
 from ucad.solvers.search.causes import find_causes
+from ucad.solvers.search.count_moves import count_moves
 from ucad.solvers.search.count_response import CountSamples, first_response
 from ucad.solvers.search.model import Model, polish
 from ucad.solvers.search.notes import fit_status
@@ -69,7 +70,7 @@ def fit_counts(problem: Problem, counts: CountSamples, aid: Help) -> FitResult:
     best: _Fitted | None = None
     for _ in range(N_SEARCHES):
         search = Search(replace(problem, response=response), aid.progress).run()
-        found = _refitted(search, counts)
+        found = _improved(_refitted(search, search.model, counts), counts)
         if best is not None and found.score <= best.score:
             break
         best = found
@@ -90,9 +91,34 @@ def _likely_causes(problem: Problem) -> BooleanMatrix:
     return likely
 
 
-def _refitted(search: Search, counts: CountSamples) -> _Fitted:
-    """The graph fitted by the likelihood of counts: reweighted least squares while it rises."""
-    problem, model = search.problem, search.model
+def _improved(best: _Fitted, counts: CountSamples) -> _Fitted:
+    """Moves that raise the score of the counts themselves, until none does.
+
+    Around one model's rates the working response tells what to try; that it is better it cannot
+    tell, since a further parent changes the rates.
+    """
+    waiting = list(np.flatnonzero(best.model.is_used))
+    while waiting:
+        k, before = int(waiting.pop(0)), best
+        try:
+            around = replace(best.search.problem, response=counts.response(best.eta))
+            for trial in count_moves(around, best.model, k):
+                around.budget.check()
+                best = max(best, _refitted(best.search, trial, counts), key=_score)
+        except (BudgetEndedError, KeyboardInterrupt):
+            break
+        if best is not before:
+            waiting = list(np.flatnonzero(best.model.is_used))
+    return best
+
+
+def _score(fitted: _Fitted) -> float:
+    return fitted.score
+
+
+def _refitted(search: Search, model: Model, counts: CountSamples) -> _Fitted:
+    """A graph fitted by the likelihood of counts: reweighted least squares while it rises."""
+    problem = search.problem
     eta = _log_rates(model)
     best = _Fitted(search, model, eta, counts.log_likelihood(eta))
     for _ in range(N_REFITS):

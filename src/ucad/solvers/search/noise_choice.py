@@ -34,6 +34,10 @@ FREEDOMS = (MIN_FREEDOM, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 50.0, 200.0)
 FEWEST_RESIDUALS = 50
 """Residuals of a variable from which its tails can be told."""
 
+MAX_SAYING = float(np.log(1e9))
+"""Nats that one sample may say for counts or against them: one in a billion under a law is an
+outlier to it, and a few such samples of thousands must not decide what the others are."""
+
 Samples = Float[np.ndarray, " samples"]
 
 
@@ -78,11 +82,11 @@ def _beats_normal(
         return False
     own = found.scm.log_likelihood(validation.x, validation.is_left_out).numpy()
     line = as_scm(problem, Search(problem, aid.progress).run().model)
-    if not _is_higher(own, _normal_mass(line, validation, counts)):
+    if not _is_higher(own, _normal_mass(line, validation, counts), MAX_SAYING):
         return False
     if not is_bent(found.scm, problem.data, validation):
         return True
-    return _is_higher(own, _normal_mass(gaussian(problem).scm, validation, counts))
+    return _is_higher(own, _normal_mass(gaussian(problem).scm, validation, counts), MAX_SAYING)
 
 
 def _normal_mass(scm: FactorSCM, data: InterventionalData, counts: CountSamples) -> Samples:
@@ -167,8 +171,14 @@ def _likelihood(scm: FactorSCM, data: InterventionalData) -> Samples:
     return values
 
 
-def _is_higher(one: Samples, other: Samples) -> bool:
-    """Whether a likelihood is higher by two standard errors of the paired difference."""
-    difference = one - other
+def _is_higher(one: Samples, other: Samples, most: float = np.inf) -> bool:
+    """Whether a likelihood is higher by two standard errors of the paired difference.
+
+    Args:
+        one: the log-likelihood of every sample under the richer law.
+        other: that under the simpler one.
+        most: nats that one sample may say for either.
+    """
+    difference = np.clip(one - other, -most, most)
     error = float(difference.std()) / np.sqrt(max(len(difference), 1))
     return bool(len(difference) and difference.mean() > SIGMAS * error)

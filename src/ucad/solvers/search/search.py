@@ -168,9 +168,10 @@ class Search:
     def _moves(self, pool: list[Function]) -> None:
         """Tries all moves. Linear problems do without: none helped on 40 screens, at half the time.
 
-        Their choice is scored exactly, so that no joint fit reveals what it overlooked.
+        Their choice is scored exactly, so that no joint fit reveals what it overlooked; with a
+        working response it is not.
         """
-        if self.problem.is_linear:
+        if self.problem.is_linear and self.problem.response is None:
             return
         moves: list[Move] = [m for m in moves_for(pool) if m.name not in self.leave_out]
 
