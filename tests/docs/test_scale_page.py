@@ -1,25 +1,36 @@
-"""The table of docs/scale.md is that of the tracked rows."""
+"""The tables of docs/scale.md are those of the tracked rows."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
+import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from benchmarks import peers, scale
 
 
-@pytest.fixture(scope="module")
-def scale():
-    spec = importlib.util.spec_from_file_location("scale", ROOT / "benchmarks" / "scale.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["scale"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_shows_the_tracked_rows(scale):
-    rows = scale.rows_of(scale.EARLIER, scale.ROWS)
+@pytest.mark.parametrize(
+    ("made", "files"),
+    [(scale, (scale.EARLIER, scale.ROWS)), (peers, (peers.ROWS,))],
+    ids=["scale", "peers"],
+)
+def test_the_page_shows_the_tracked_rows(made, files):
+    rows = scale.rows_of(*files)
     text = scale.PAGE.read_text()
-    assert scale.page(text, rows) == text
-    assert scale.page(text, rows[1:]) != text
+    assert made.page(text, rows) == text
+    assert made.page(text, rows[1:]) != text
+
+
+def test_a_missing_an_extra_and_a_reversed_edge_count_one_each():
+    truth = np.zeros((4, 4), dtype=bool)
+    truth[0, 1] = truth[1, 2] = True
+    assert peers.distance(truth, truth) == 0
+    found = truth.copy()
+    found[0, 1], found[2, 1], found[1, 2], found[0, 3] = False, True, False, True
+    assert peers.distance(found, truth) == 3
+
+
+def test_an_edge_without_direction_is_right_where_there_is_one():
+    truth = np.zeros((3, 3), dtype=bool)
+    truth[0, 1] = True
+    both = truth | truth.T
+    assert peers.distance(both, truth) == 0
+    both[1, 2] = both[2, 1] = True
+    assert peers.distance(both, truth) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ucad.data import InterventionalData
-from ucad.scm.families import AFFINE, NETWORK
+from ucad.scm.families import AFFINE, FAMILIES, NETWORK
 from ucad.solvers.regression.fitting import ROUGH, Fitter, Regression
 from ucad.solvers.regression.parent_selection import (
     causal_odds,
@@ -53,6 +53,27 @@ def test_the_score_test_finds_what_acts_through_another_and_nothing_else(product
     assert gains[0] == 0
     assert gains[1] > 100
     assert gains[2] < NET.penalty
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_score_test_is_what_a_regression_on_the_new_columns_explains(family):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((700, 5))
+    y = x[:, 0] * (1 + x[:, 1]) + np.tanh(x[:, 2]) + 0.3 * rng.standard_normal(700)
+    weights = rng.uniform(0, 2, 700) * (rng.uniform(size=700) > 0.2)
+    fitter, regression = replace(NET, family=family), Regression(y, weights)
+    function = fitter.fit(x, np.array([0, 3]), regression)
+    found = score_test(x, function, regression, np.array([1, 3, 4]), fitter)
+    rows = np.flatnonzero(weights)
+    root, growth = regression.roots(rows), function.growth(x[rows])
+    left = root * (y - function.values(x))[rows]
+    for gain, i in zip(found[[0, 2]], (1, 4), strict=True):
+        columns = growth(x[rows, i]).astype(np.float64) * root[:, None]
+        rest = left - columns @ np.linalg.lstsq(columns, left, rcond=None)[0]
+        share = 1 - (rest @ rest + 1e-3 * len(rows)) / (left @ left + 1e-3 * len(rows))
+        nats = -len(rows) / 2 * np.log1p(-share) - columns.shape[1] / 2
+        assert gain == pytest.approx(nats, abs=0.5)  # a ridge settles collinear columns
+    assert found[1] == 0
 
 
 def test_an_additive_score_test_overlooks_it(product):

@@ -110,9 +110,9 @@ class Affine:
         """(u, 1)."""
         return np.concatenate([x[:, self.parents], np.ones((len(x), 1), dtype=x.dtype)], axis=1)
 
-    def growth(self, x: VariableSamples) -> Growth:  # noqa: ARG002  (other families look at it)
+    def growth(self, x: VariableSamples) -> Growth:
         """The new input itself."""
-        return lambda new: new[:, None]
+        return Growth(np.ones((len(x), 1), dtype=x.dtype), lambda new: new[:, :, None])
 
     def affine(self, scale: float, shift: float) -> Affine:
         """The function scale · f + shift."""

@@ -24,8 +24,22 @@ Targets: TypeAlias = Tensor | slice
 
 ALL = slice(None)
 
-Growth: TypeAlias = Callable[[Float[np.ndarray, " samples"]], Float[np.ndarray, "samples columns"]]
-"""From the samples of a further input to one column per weight that it would have."""
+
+class Growth(NamedTuple):
+    """∂f/∂(the weights of a further input v), one column slope_a(x) φ_b(v) per weight.
+
+    Attributes:
+        slope: what multiplies the functions of the input, at every sample.
+        basis: the functions φ_b of the samples of some inputs, in a last axis.
+    """
+
+    slope: Float[np.ndarray, "samples slopes"]
+    basis: Callable[[Float[np.ndarray, "samples inputs"]], Float[np.ndarray, "samples inputs b"]]
+
+    def __call__(self, new: Float[np.ndarray, " samples"]) -> Float[np.ndarray, "samples columns"]:
+        """The columns of one input."""
+        columns = self.slope[:, :, None] * self.basis(new[:, None])
+        return np.asarray(columns.reshape(len(new), -1))
 
 
 class AffineMap(NamedTuple):

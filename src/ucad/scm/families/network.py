@@ -184,7 +184,7 @@ class Network:
     def growth(self, x: VariableSamples) -> Growth:
         """The new input times the slope of every hidden unit."""
         slope = self._slope(self._units(x)).T
-        return lambda new: slope * new[:, None].astype(np.float32)
+        return Growth(slope, lambda new: new[:, :, None].astype(np.float32, copy=False))
 
     def affine(self, scale: float, shift: float) -> Network:
         """The function scale · f + shift."""

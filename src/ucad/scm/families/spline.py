@@ -182,9 +182,10 @@ class Spline:
         columns = self._columns(x, _basis).reshape(len(x), -1)
         return np.concatenate([columns, np.ones((len(x), 1))], axis=1)
 
-    def growth(self, x: VariableSamples) -> Growth:  # noqa: ARG002  (other families look at it)
+    def growth(self, x: VariableSamples) -> Growth:
         """The basis functions of the new input."""
-        return lambda new: np.stack(_basis(new, np), axis=1)
+        one = np.ones((len(x), 1), dtype=x.dtype)
+        return Growth(one, lambda new: np.stack(_basis(new, np), axis=2))
 
     def affine(self, scale: float, shift: float) -> Spline:
         """The function scale · f + shift."""

@@ -84,6 +84,11 @@ class Regression(NamedTuple):
         """The number of samples that count."""
         return int((self.weights > 0).sum())
 
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight of the samples that count."""
+        return float(self.weights.sum()) / max(self.n_samples, 1)
+
     def roots(self, rows: Int[np.ndarray, " some"]) -> Float[np.ndarray, " some"]:
         """The square roots of the weights of some samples, their squares 1 on average."""
         weights = self.weights[rows]

@@ -36,6 +36,10 @@ MIN_ODDS = 3.0
 RIDGE_SHARE = 1e-6
 """Of the trace of a test's Gram matrix, added to its diagonal: its columns may be collinear."""
 
+SAMPLES_AT_ONCE = 8192
+"""Samples whose columns are multiplied at a time: sums of so many in single precision keep six
+digits."""
+
 
 def fit_with_selection(
     data: InterventionalData,
@@ -150,20 +154,73 @@ def score_test(
     allowed: Int[np.ndarray, " candidates"],
     fitter: Fitter,
 ) -> Float[np.ndarray, " candidates"]:
-    """Nats that each variable would gain to first order as a further parent, less ½ per weight."""
-    rows = np.flatnonzero(regression.weights > 0)
-    w = regression.roots(rows)
-    here, gains = x[rows], np.zeros(len(allowed))
-    residual = w * (regression.target[rows] - function.values(here))
-    total = float(residual @ residual) + fitter.floor * len(rows)
-    growth = function.growth(here)
-    for at, i in enumerate(allowed):
-        if i not in function.parents:
-            columns = growth(w * here[:, i])
-            share = _explained(columns, residual) / total
-            gains[at] = -regression.n_samples / 2 * np.log1p(-min(share, 1 - 1e-9))
-            gains[at] -= columns.shape[1] / 2
+    """Nats that each variable would gain to first order as a further parent, less ½ per weight.
+
+    With C_i the columns of the weights that variable i would have and e the residual, what it
+    explains is eᵀC_i (C_iᵀC_i)⁻¹ C_iᵀe; the products of all variables are made in one pass.
+    """
+    gains, new = np.zeros(len(allowed)), ~np.isin(allowed, function.parents)
+    if not new.any():
+        return gains
+    gram, cross, total = _products_of_columns(x, function, regression, allowed[new])
+    size, n_samples = cross.shape[1], regression.n_samples
+    trace = np.trace(gram, axis1=1, axis2=2)
+    gram[:, np.arange(size), np.arange(size)] += (RIDGE_SHARE * trace / size + 1e-300)[:, None]
+    explained = (cross * np.linalg.solve(gram, cross[:, :, None])[:, :, 0]).sum(axis=1)
+    share = np.minimum(explained / (total + fitter.floor * n_samples), 1 - 1e-9)
+    gains[new] = -n_samples / 2 * np.log1p(-share) - size / 2
     return gains
+
+
+def _products_of_columns(
+    x: VariableSamples,
+    function: Function,
+    regression: Regression,
+    new: Int[np.ndarray, " new"],
+) -> tuple[Float[np.ndarray, "new size size"], Float[np.ndarray, "new size"], float]:
+    """C_iᵀC_i and C_iᵀe of some variables, and eᵀe, weighted: sums over blocks of samples.
+
+    A column is slope_a(x) φ_b(x_i), so that C_iᵀC_i is made of Σ_s slope_a slope_a' · φ_b φ_b'.
+    """
+    local, mean = function.renamed(np.arange(len(function.parents))), regression.mean_weight
+    gram: Float[np.ndarray, "basis slopes new"] = np.zeros((1, 1, 1))
+    cross, total = gram, 0.0
+    for start in range(0, len(x), SAMPLES_AT_ONCE):
+        block = slice(start, start + SAMPLES_AT_ONCE)
+        u, weight = x[block, function.parents], regression.weights[block] / mean
+        residual = regression.target[block] - local.values(u)
+        total += float(weight @ residual**2)
+        slope, basis = local.growth(u)
+        rows, weight = slope.T, weight.astype(slope.dtype)
+        phi = basis(x.T[new, block].T).transpose(2, 1, 0).astype(slope.dtype, copy=False)
+        pulled = (rows * (weight * residual)).astype(slope.dtype)
+        pairs = _upper_products(rows) * weight
+        gram = gram + np.array([pairs @ both.T for both in _upper_products(phi)])
+        cross = cross + np.array([pulled @ one.T for one in phi])
+    flat = cross.transpose(2, 1, 0).reshape(len(new), -1)
+    return _from_upper(gram, *cross.shape[:2]), flat, total
+
+
+def _upper_products(parts: Float[np.ndarray, "parts ..."]) -> Float[np.ndarray, "pairs ..."]:
+    """The products of all pairs of some arrays, each pair once."""
+    first, second = np.triu_indices(len(parts))
+    return np.asarray(parts[first] * parts[second])
+
+
+def _from_upper(
+    gram: Float[np.ndarray, "basis slopes new"], n_basis: int, n_slopes: int
+) -> Float[np.ndarray, "new size size"]:
+    """The whole matrices of which every pair of slopes and every pair of functions is there once.
+
+    Swapping either pair alone changes nothing: slope_a slope_a' φ_b φ_b' is a product.
+    """
+    full = np.empty((gram.shape[2], n_slopes, n_basis, n_slopes, n_basis))
+    first, second = np.triu_indices(n_slopes)
+    for b, c, both in zip(*np.triu_indices(n_basis), gram, strict=True):
+        for one, other in ((first, second), (second, first)):
+            full[:, one, b, other, c] = full[:, one, c, other, b] = both.T
+    size = n_slopes * n_basis
+    return full.reshape(len(full), size, size)
 
 
 def interventional_gains(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from ucad.solvers.regression.parent_selection import fit_with_selection
 from ucad.solvers.regression.stepwise import Selection
 from ucad.solvers.search.causes import Causes, Columns, parent_sets
 from ucad.solvers.search.factor_parents import likely_parents, select_parents
+from ucad.solvers.search.known_candidates import KnownCandidates
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.ordered_choice import Choice, Order
 from ucad.solvers.search.remainder import remainder
@@ -97,19 +98,24 @@ class Candidates:
 
         The parents are selected under every proposal of who may cause whom; where mechanisms are
         not linear also without variables never acted on, since such a leaf is a proxy of its
-        factor.
+        factor. Variables of few parents come first: by the lemma, the smallest sets of parents are
+        those of anchors. A network is then fitted only to a variable of which the candidates
+        before it leave something.
         """
         yield from self._known_anchors()
         first = self.causes.may_cause
+        known = KnownCandidates(self.problem)
         for may_cause in self._readings(done):
             sets, _ = self._parent_sets(may_cause)
-            for j, parents in enumerate(sets):
-                pair = (j, tuple(parents.tolist()))
-                if len(parents) and pair not in done:
-                    done.add(pair)
+            for j in self._smallest_first(sets):
+                pair = (j, tuple(sets[j].tolist()))
+                if not len(sets[j]) or pair in done:
+                    continue
+                done.add(pair)
+                if self.problem.is_linear or known.leave_something(j, may_cause[:, j]):
                     allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
-                    yield from self.regressions.factors_of_variable(
-                        j, parents, allowed, widen=widen
+                    yield from known.keeping(
+                        self.regressions.factors_of_variable(j, sets[j], allowed, widen=widen)
                     )
         if self.regressions.is_searched and not self.problem.is_linear:
             yield from self._of_overlooked_parents(done)
@@ -122,6 +128,13 @@ class Candidates:
                     yield from self.regressions.factors_of_variable(
                         j, parents, parents, widen=False
                     )
+
+    def _smallest_first(self, sets: Sequence[Variables]) -> list[int]:
+        """The variables by the number of their parents; as they stand where all are read."""
+        everyone = range(len(sets))
+        return (
+            [*everyone] if self.problem.is_linear else sorted(everyone, key=lambda j: len(sets[j]))
+        )
 
     def _of_pairs(self, targets: VariableSamples, n_proposals: int) -> Iterator[Function]:
         """E[x_j | x_i, x_k] where a product predicts x_j, or what is left of it."""

@@ -175,11 +175,17 @@ def _weighted(problem: Problem, candidates: list[Int[np.ndarray, " ..."]]) -> Lo
 
 
 def parent_sets(
-    problem: Problem, may_cause: BooleanMatrix, targets: Columns | None = None, *, backward: bool
+    problem: Problem,
+    may_cause: BooleanMatrix,
+    targets: Columns | None = None,
+    *,
+    backward: bool,
+    of: Sequence[int] | None = None,
 ) -> tuple[list[Int[np.ndarray, " ..."]], Float[np.ndarray, " variables"]]:
     """For every variable the parents that predict it, among those allowed, and what they gain.
 
-    What is predicted is the variable itself, or what `targets` has in its place.
+    What is predicted is the variable itself, or what `targets` has in its place. With `of`, a run
+    of neighbouring variables, for those only.
     """
     data, family = problem.data, problem.reading_family
     shared = problem.moments_of(family)
@@ -188,7 +194,8 @@ def parent_sets(
     gains = []
     is_itself = targets is None and problem.response is None
     at_once = min(TARGETS_AT_ONCE, max(VALUES_AT_ONCE // data.n_samples, 1))
-    for some in np.array_split(np.arange(data.n_variables), -(-data.n_variables // at_once)):
+    every = np.arange(data.n_variables) if of is None else np.array(of)
+    for some in np.array_split(every, -(-len(every) // at_once)):
         problem.budget.check()
         here = slice(some[0], some[-1] + 1)
         columns = _columns([np.flatnonzero(may_cause[:, j]) for j in some], width)
@@ -203,8 +210,8 @@ def parent_sets(
             moments = local_moments(
                 shared, some, columns, problem.floor, y=y, noise=problem.reading_noise
             )
-        every = np.arange(len(some))
-        problems = Problems(moments.gram, moments.n_samples, every, moments.exists)
+        places = np.arange(len(some))
+        problems = Problems(moments.gram, moments.n_samples, places, moments.exists)
         found = select_features(problems, problem.penalty, backward=backward)
         alone = np.log(moments.own) * moments.n_samples / 2
         gains.append(found.score + alone)
