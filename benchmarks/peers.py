@@ -103,7 +103,7 @@ def by_sdcd(world: World) -> np.ndarray:
 
 
 def by_low_rank(world: World) -> np.ndarray:
-    """gcastle's NOTEARS with a matrix of low rank."""
+    """NOTEARS of gcastle, with a matrix of low rank."""
     from castle.algorithms import NotearsLowRank
 
     learner = NotearsLowRank()
@@ -112,7 +112,7 @@ def by_low_rank(world: World) -> np.ndarray:
 
 
 def by_boss(world: World) -> np.ndarray:
-    """causal-learn's BOSS; an edge without a direction goes both ways."""
+    """BOSS of causal-learn; an edge without a direction goes both ways."""
     from causallearn.search.PermutationBased.BOSS import boss
 
     marks = boss(_raw(world), verbose=False).graph

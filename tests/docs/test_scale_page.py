@@ -1,21 +1,15 @@
 """The tables of docs/scale.md are those of the tracked rows."""
 
 import numpy as np
-import pytest
 
 from benchmarks import peers, scale
 
 
-@pytest.mark.parametrize(
-    ("made", "files"),
-    [(scale, (scale.EARLIER, scale.ROWS)), (peers, (peers.ROWS,))],
-    ids=["scale", "peers"],
-)
-def test_the_page_shows_the_tracked_rows(made, files):
-    rows = scale.rows_of(*files)
+def test_the_page_shows_the_tracked_rows():
+    rows = scale.rows_of(scale.EARLIER, scale.ROWS)
     text = scale.PAGE.read_text()
-    assert made.page(text, rows) == text
-    assert made.page(text, rows[1:]) != text
+    assert scale.page(text, rows) == text
+    assert scale.page(text, rows[1:]) != text
 
 
 def test_a_missing_an_extra_and_a_reversed_edge_count_one_each():
