@@ -11,7 +11,7 @@ from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Effort
 from ucad.solvers.search.insertion import emptied, insertions
-from ucad.solvers.search.model import Model, fit_variables, polish
+from ucad.solvers.search.model import Edit, Model, edited, polish
 
 __all__ = ["fill_empty_factors"]
 
@@ -52,7 +52,7 @@ def _copies(problem: Problem, spare: Model, k: int, effort: Effort) -> Iterator[
         child = np.flatnonzero(spare.R[:, other])[-1:]
         R = spare.R.copy()
         R[child, other] = False
-        moved = fit_variables(problem, spare.factors, R, effort, spare, child.tolist())
+        moved, _ = edited(problem, spare, Edit(R), effort)
         yield _filled(problem, moved, k, spare.factors[other], child, effort)
 
 
@@ -64,7 +64,7 @@ def _filled(
     children: Int[np.ndarray, " some"],
     effort: Effort,
 ) -> Model:
-    factors, R = list(spare.factors), spare.R.copy()
-    factors[k], R[children, k] = function, True
-    trial = fit_variables(problem, factors, R, effort, spare, children.tolist())
+    R = spare.R.copy()
+    R[children, k] = True
+    trial, _ = edited(problem, spare, Edit(R, {k: function}), effort)
     return polish(problem, trial, effort, 1, only=[k])

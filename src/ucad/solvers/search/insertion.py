@@ -12,7 +12,7 @@ from ucad._types import VariableSamples
 from ucad.scm.families import EMPTY, Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Effort
-from ucad.solvers.search.model import Model, fit_variables, is_acyclic, unexplained
+from ucad.solvers.search.model import Edit, Model, edited, is_acyclic, unexplained
 from ucad.solvers.search.pruning import prune
 
 __all__ = ["Insertion", "children_gained", "emptied", "insertions", "without_factor"]
@@ -34,10 +34,9 @@ class Insertion(NamedTuple):
 
 def emptied(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
     """The model whose factor k has no edges, its children having the other factors they had."""
-    factors, R = list(model.factors), model.R.copy()
-    children = np.flatnonzero(R[:, k]).tolist()
-    factors[k], R[:, k] = EMPTY, False
-    return fit_variables(problem, factors, R, effort, model, children)
+    R = model.R.copy()
+    R[:, k] = False
+    return edited(problem, model, Edit(R, {k: EMPTY}), effort)[0]
 
 
 def without_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
@@ -54,10 +53,8 @@ def without_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Mo
             wider[j, other] = True
             if problem.admissible.allows(Q, wider):
                 R = wider
-    factors = list(model.factors)
-    factors[k] = EMPTY
-    refitted = fit_variables(problem, factors, R, effort, model, children.tolist())
-    return prune(problem, refitted, effort, only=children.tolist())
+    refitted, touched = edited(problem, model, Edit(R, {k: EMPTY}), effort)
+    return prune(problem, refitted, effort, only=touched)
 
 
 def insertions(problem: Problem, spare: Model, k: int, pool: Sequence[Function]) -> list[Insertion]:

@@ -13,7 +13,7 @@ from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
 from ucad.solvers.regression.parent_selection import permutation_price
 from ucad.solvers.search.model import Model, fit_variable, refit, variable_fitter, with_variable
 
-__all__ = ["prune"]
+__all__ = ["prune", "without_parent"]
 
 DEAR = 100.0
 """Prices of an edge above which taking a parent away is not even tried: a permutation price
@@ -40,20 +40,31 @@ def prune(
     return model
 
 
-def _prune_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
+def without_parent(problem: Problem, model: Model, k: int, place: int, effort: Effort) -> Model:
+    """The model with one parent of factor k fewer, the factor and its children fitted again."""
+    problem.budget.check()
+    function, own = model.factors[k], _own(problem, model, k)
     # The factor's own values have the noise of its parents' readings in them: nothing to take off.
-    x, fitter = problem.data.x, replace(problem, noise=None).fitter(problem.factor_family, effort)
+    fitter = replace(problem, noise=None).fitter(problem.factor_family, effort)
+    fitted = fitter.fit(problem.data.x, np.delete(function.parents, place), own, function)
+    changed = model.with_factor(k, unit_variance(fitted, problem.data.x), problem.data.x)
+    return refit(problem, changed, np.flatnonzero(model.R[:, k]), effort)
+
+
+def _own(problem: Problem, model: Model, k: int) -> Regression:
+    """What factor k is, as something to be fitted."""
+    values = model.factors[k].values(problem.data.x)
+    return Regression(values, np.ones(len(values)))
+
+
+def _prune_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Model:
     while len(model.factors[k].parents) > 1:
-        problem.budget.check()
-        function = model.factors[k]
-        own = Regression(function.values(x), np.ones(len(x)))
-        price = permutation_price(x, function, own, problem.floor)
+        own = _own(problem, model, k)
+        price = permutation_price(problem.data.x, model.factors[k], own, problem.floor)
         cheapest = int(np.argmin(price))
         if price[cheapest] > DEAR * problem.penalty:
             break
-        fitted = fitter.fit(x, np.delete(function.parents, cheapest), own, function)
-        changed = model.with_factor(k, unit_variance(fitted, x), x)
-        trial = refit(problem, changed, np.flatnonzero(model.R[:, k]), effort)
+        trial = without_parent(problem, model, k, cheapest, effort)
         if trial.score <= model.score or not _allowed(problem, trial):
             break
         model = trial

@@ -7,14 +7,13 @@ straight line. A true parent is worth far more than that.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ucad.scm.families import AFFINE
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Effort, Regression, unit_variance
-from ucad.solvers.search.model import Model, refit
+from ucad.solvers.regression.fitting import Effort
+from ucad.solvers.search.model import Model
+from ucad.solvers.search.pruning import without_parent
 from ucad.solvers.search.regime_tests import RegimeTests
 
 __all__ = ["without_unproved_parents"]
@@ -36,26 +35,11 @@ def without_unproved_parents(problem: Problem, model: Model, effort: Effort) -> 
     for k in doubtful:
         price = problem.penalty * float(model.R[:, k].sum())
         while len(model.factors[k].parents) > 1:
-            trials = [_without(problem, model, k, v, effort) for v in _places(model, k, never)]
+            places = np.flatnonzero(never[model.factors[k].parents]).tolist()
+            trials = [without_parent(problem, model, k, place, effort) for place in places]
             allowed = [t for t in trials if problem.admissible.allows(t.Q, t.R)]
             best = max(allowed, key=lambda trial: trial.score, default=None)
             if best is None or model.score - best.score + problem.penalty >= price:
                 break
             model = best
     return model
-
-
-def _places(model: Model, k: int, never: np.ndarray) -> list[int]:
-    """Where among the parents of factor k those stand that were never acted on."""
-    return np.flatnonzero(never[model.factors[k].parents]).tolist()
-
-
-def _without(problem: Problem, model: Model, k: int, place: int, effort: Effort) -> Model:
-    """The model with one parent of factor k fewer, the factor and its children fitted again."""
-    problem.budget.check()
-    x, function = problem.data.x, model.factors[k]
-    fitter = replace(problem, noise=None).fitter(problem.factor_family, effort)
-    own = Regression(function.values(x), np.ones(len(x)))
-    fitted = fitter.fit(x, np.delete(function.parents, place), own, function)
-    changed = model.with_factor(k, unit_variance(fitted, x), x)
-    return refit(problem, changed, np.flatnonzero(model.R[:, k]), effort)
