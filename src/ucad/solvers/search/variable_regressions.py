@@ -21,8 +21,6 @@ from ucad.solvers.regression.parent_selection import (
 from ucad.solvers.search.causes import Causes
 from ucad.solvers.search.single_index import (
     NEGLIGIBLE,
-    fit_single_index,
-    leading_direction,
     sparse_directions,
 )
 
@@ -70,10 +68,7 @@ class VariableRegressions:
     def factors_of_variable(
         self, j: int, parents: Variables, allowed: Variables, *, widen: bool
     ) -> Iterator[Function]:
-        """What x_j is a function of; with `widen`, of causes too that screening missed.
-
-        Where x_j is a function of a single linear factor, that factor is fitted with it.
-        """
+        """What x_j is a function of; with `widen`, of causes too that screening missed."""
         self.problem.budget.check()
         regression = self.problem.regression(j)
         fitted = self._fit(regression, parents, allowed)
@@ -82,11 +77,9 @@ class VariableRegressions:
             return
         if widen:
             possible = np.flatnonzero(self.problem.admissible.may_precede[:, j])
-            yield from self._single_index(fitted, j, possible)
             wider = self._fit(regression, fitted.parents, possible, start=fitted)
             if self._gain(wider, fitted, regression) > self.problem.penalty:
                 yield from self._factors_in(wider)
-                yield from self._single_index(wider, j, possible)
                 narrow = wider
                 if not self.problem.has_linear_factors:
                     narrow = self._narrower(wider, regression)
@@ -184,9 +177,3 @@ class VariableRegressions:
         for direction in sparse_directions(leading[:, :2]):
             keep = np.abs(direction) > NEGLIGIBLE * np.abs(direction).max()
             yield unit_variance(Affine(fitted.parents[keep], direction[keep], 0.0), self.data.x)
-
-    def _single_index(self, fitted: Function, j: int, allowed: Variables) -> Iterator[Function]:
-        """The linear factor x_j is a function of, if it is a function of one."""
-        if self.problem.has_linear_factors and len(fitted.parents):
-            start = leading_direction(fitted.gradient(self.data.x), fitted.parents)
-            yield fit_single_index(self.data, j, start, allowed, self.fitter)
