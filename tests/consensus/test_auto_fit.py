@@ -22,7 +22,7 @@ def test_auto_gives_the_model_of_the_number_that_is_found():
     assert model.graph_.n_factors == 3
     assert mean_correlation(problem.factors, model.transform(problem.test.x)).mean > 0.99
     assert model.path_["n_factors"] == 3
-    assert model.status_.notes[0].startswith("The number of factors was found: 3")
+    assert model.status_.notes[0].startswith("The number of factors was looked for: 3")
 
 
 def knock_down_screen(seed):

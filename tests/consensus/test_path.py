@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ucad
-from ucad.consensus.path import _bend, default_last
+from ucad.consensus.factor_path import bend
+from ucad.consensus.path import default_last
 from ucad.errors import InvalidInputError
 from ucad.graph import transitive_closure
 from ucad.simulate import world_problem
@@ -111,9 +112,9 @@ def test_the_bend_is_the_smallest_number_beyond_which_little_is_gained(path):
     gained = [0.0, 1.0, 1.9, 1.96, 2.0]
     zero = path.steps[0]
     steps = [replace(zero, n_factors=m, log_likelihood=np.full(5, v)) for m, v in enumerate(gained)]
-    assert _bend(steps) == 2
-    assert _bend(steps[:2]) == 1
-    assert _bend(steps[:1]) == 0
+    assert bend(steps).n_factors == 2
+    assert bend(steps[:2]).n_factors == 1
+    assert bend(steps[:1]).n_factors == 0
 
 
 def test_the_noise_of_readings_is_known_to_the_path_and_to_its_fit():

@@ -98,10 +98,32 @@ def test_none_of_these_if_no_number_is_adequate_and_direct_edges_do_better():
     assert "None of these" in found.reason
 
 
-def test_an_inadequate_number_is_no_claim_even_if_factors_do_as_well_as_direct_edges():
-    found = recommend([step(0, -9, 0.5), step(1, -6, 0.1), step(2, -6, 0.1)], direct(-6, 30))
-    assert found.n_factors == 1
-    assert "may not be claimed" in found.reason
+def test_none_of_these_names_no_number_and_uses_the_one_at_the_bend():
+    rising = [step(m, -9 + gained, 0.1) for m, gained in enumerate([0, 2, 4, 6, 6.2, 6.4, 6.6])]
+    found = recommend(rising, direct(-3, 30))
+    assert (found.n_factors, found.plausible) == (3, ())
+    assert "no number may be claimed" in found.reason
+    assert "3 factors gain 91% of what 6 gain" in found.reason
+    assert str(found).startswith("none of those tried (3 for want of a better one): ")
+
+
+REWRITTEN = [
+    *(step(m, -9 + 2 * m, 0.1) for m in range(4)),
+    *(step(m, -3 + 0.1 * (m - 3), 0.1 if m < 6 else None, n_anchored=3) for m in range(4, 7)),
+]
+
+
+def test_many_factors_without_anchors_that_gain_little_stand_beside_the_few_that_gain_most():
+    found = recommend(REWRITTEN, direct(-2, 60))
+    assert (found.n_factors, found.plausible) == (3, (3, 6))
+    assert "only 3 of 6 have anchors" in found.reason
+
+
+def test_weak_factors_with_anchors_of_their_own_are_factors():
+    anchored = [*REWRITTEN[:6], replace(REWRITTEN[6], n_anchored=6)]
+    assert recommend(anchored, direct(-2, 60)).plausible == (6,)
+    one_weak = [*REWRITTEN[:4], step(4, -2.9, n_anchored=3)]
+    assert recommend(one_weak, direct(-2, 60)).plausible == (4,)
 
 
 def test_the_likelihood_of_the_fitted_samples_is_not_asked():

@@ -254,9 +254,9 @@ def _lines(text: str) -> str:
 
 
 def _number(path: dict[str, Any]) -> str:
-    others = [str(m) for m in path["plausible"] if m != path["n_factors"]]
-    beside = f" (or {', '.join(others)})" if others else ""
-    return f"{path['n_factors']}{beside}: {path['reason']}"
+    from ucad.consensus.recommendation import Recommendation
+
+    return str(Recommendation(**{name: path[name] for name in Recommendation.__annotations__}))
 
 
 def _some(names: tuple[str, ...], most: int = 6) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ucad._types import Progress
-from ucad.consensus.factor_path import HeldOut
+from ucad.consensus.factor_path import FactorStep, HeldOut
 from ucad.consensus.path import FactorPath, PathSearch, default_last
 from ucad.consensus.without_factors import independent_scm
 from ucad.data import InterventionalData
@@ -130,7 +130,7 @@ def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
     else:
         with one_thread():
             result = _asked(task, climb, path)
-    note = f"The number of factors was found: {path.recommendation}"
+    note = f"The number of factors was looked for: {path.recommendation}"
     status = replace(result.status, notes=(note, *result.status.notes))
     return replace(result, status=status, seconds=climb.budget.seconds), path.to_json()
 
@@ -138,8 +138,9 @@ def _fit_auto(task: Task) -> tuple[FitResult, dict[str, Any]]:
 def _climbed(climb: PathSearch) -> tuple[PathSearch, FactorPath]:
     """The path; climbed again with nothing believed of untold regimes where clamps make no sense.
 
-    They make none if no number of factors is adequate, or if targets still listen by the model of
-    the number recommended. The climb to an adequate number is kept, or that to the smaller one.
+    They make none if targets still listen by the model of the smallest adequate number, or, where
+    no number is adequate, by that of direct edges, if any were found. The climb to an adequate
+    number is kept, or that to the smaller one.
     """
     path = climb.run()
     doubtful = with_nothing_believed(climb.held_out.train)
@@ -156,16 +157,26 @@ def _climbed(climb: PathSearch) -> tuple[PathSearch, FactorPath]:
 
 
 def _doubts_clamps(climb: PathSearch, path: FactorPath) -> bool:
-    steps = {step.n_factors: step for step in path.steps}
-    chosen = steps[path.recommendation.n_factors]
-    return not chosen.is_adequate or is_doubtful(chosen.scm, climb.held_out.train)
+    step = _judged(path)
+    if not step.is_adequate:
+        if path.direct is None:
+            return True
+        step = path.direct.step
+    return is_doubtful(step.scm, climb.held_out.train)
 
 
 def _height(path: FactorPath) -> tuple[bool, int, float]:
     """How good a path is, least being best: it is adequate, with few factors, and likely."""
-    m = path.recommendation.n_factors
-    chosen = next(step for step in path.steps if step.n_factors == m)
-    return not chosen.is_adequate, m if chosen.is_adequate else 0, chosen.nll
+    step = _judged(path)
+    return not step.is_adequate, step.n_factors if step.is_adequate else 0, step.nll
+
+
+def _judged(path: FactorPath) -> FactorStep:
+    """The smallest adequate number that is plausible; the one to use if none is adequate."""
+    steps = {step.n_factors: step for step in path.steps}
+    plausible = (steps[m] for m in path.recommendation.plausible)
+    adequate = (step for step in plausible if step.is_adequate)
+    return next(adequate, steps[path.recommendation.n_factors])
 
 
 def _asked(task: Task, climb: PathSearch, path: FactorPath) -> FitResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,17 @@ from ucad.data import InterventionalData
 from ucad.scm import FactorSCM
 from ucad.scm.reading_likelihood import reading_log_likelihood
 
-__all__ = ["FactorStep", "HeldOut", "Leftover", "gain", "measured", "returning"]
+__all__ = ["FactorStep", "HeldOut", "Leftover", "bend", "gain", "measured", "returning"]
 
 COPY = 0.99
 """Correlation above which a factor is a copy of another, as in the notes of a search."""
 
 RETURNS = 0.95
 """Correlation above which a factor of another model is the same factor."""
+
+SMALL = 0.1
+"""Share of what all factors gain in held-out likelihood that those beyond the bend gain together:
+less than one of ten equal factors."""
 
 Leftover = tuple[str, float]
 """A variable of which something is left, and the share of its variance."""
@@ -145,6 +149,16 @@ def gain(step: FactorStep, other: FactorStep) -> tuple[float, float]:
     difference = step.log_likelihood - other.log_likelihood
     error = float(difference.std()) / np.sqrt(max(1, len(difference)))
     return float(difference.mean()), float(error)
+
+
+def bend(steps: Sequence[FactorStep]) -> FactorStep:
+    """The smallest number beyond which factors gain little in held-out likelihood.
+
+    mean(l_best − l_m) ≤ 0.1 mean(l_best − l_first): the others together gain less than a tenth.
+    """
+    best = max(steps, key=lambda step: float(step.log_likelihood.mean()))
+    whole, _ = gain(best, steps[0])
+    return next(step for step in steps if gain(best, step)[0] <= SMALL * whole)
 
 
 def returning(scm: FactorSCM, other: FactorSCM, data: InterventionalData) -> int:

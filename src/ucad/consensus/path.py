@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ucad._types import Progress, ProgressEvent
-from ucad.consensus.factor_path import FactorStep, HeldOut, gain, measured, returning
+from ucad.consensus.factor_path import FactorStep, HeldOut, bend, gain, measured, returning
 from ucad.consensus.mechanisms import likely_classes
 from ucad.consensus.recommendation import Recommendation, WithoutFactors, recommend
 from ucad.consensus.without_factors import direct_model, independent_scm
@@ -35,10 +35,6 @@ N_BEYOND = 2
 MAX_CLASSES = 2
 """Classes of mechanisms in which a path is climbed: another one where no number was adequate, or
 only one beyond the bend of the likelihood."""
-
-SMALL = 0.1
-"""Share of what all factors gain in held-out likelihood that those beyond the bend gain together:
-less than one of ten equal factors. A bend that is too early only costs time."""
 
 N_WITH_MOVES = 3
 """Numbers from the bend on that are searched with moves."""
@@ -100,7 +96,9 @@ class PathSearch:
     Who may cause whom, the candidate factors and their moments are found once. The choice of
     factors and the joint fit mostly tell how many there are, so the climb does without moves. But
     a search that is stuck makes up for it by further factors. So where an adequate number lies
-    beyond the bend of the likelihood, the numbers from the bend on are searched with moves.
+    beyond the bend of the likelihood, the numbers from the bend on are searched with moves. Where
+    no number is adequate, another class is climbed, but not far beyond that bend: a class that is
+    wrong needs more factors than the right one, not fewer.
 
     Attributes:
         held_out: the samples.
@@ -220,10 +218,10 @@ class PathSearch:
                 climbs.append((self.families, self.steps, self.runs))
                 self._climb_in_class(max(1, first), last)
                 self._search_from_bend()
-                adequate = _smallest_adequate(self.steps)
-                if adequate is not None and adequate <= _bend(self.steps):
+                adequate, least = _smallest_adequate(self.steps), bend(self.steps).n_factors
+                if adequate is not None and adequate <= least:
                     break
-                last = last if adequate is None else adequate - 1
+                last = min(last, least + N_WITH_MOVES) if adequate is None else adequate - 1
         finally:  # an interruption leaves the better one, too
             best = min(climbs, key=lambda climb: _height(climb[1]))
             self.families, self.steps, self.runs = best
@@ -232,8 +230,8 @@ class PathSearch:
         """Looks with moves for an adequate number that is smaller than what the climb led to."""
         if self.prepare(self.families).problem.is_linear:
             return  # linear searches have no moves
-        known, bend = _smallest_adequate(self.steps), _bend(self.steps)
-        beyond = [(at, m) for at, step in enumerate(self.steps) if (m := step.n_factors) >= bend]
+        known, least = _smallest_adequate(self.steps), bend(self.steps).n_factors
+        beyond = [(at, m) for at, step in enumerate(self.steps) if (m := step.n_factors) >= least]
         for at, m in beyond[:N_WITH_MOVES]:
             if m == 0 or m == known:
                 return
@@ -308,13 +306,6 @@ def _height(steps: Sequence[FactorStep]) -> tuple[float, float]:
 
 def _smallest_adequate(steps: Sequence[FactorStep]) -> int | None:
     return next((step.n_factors for step in steps if step.is_adequate and not step.n_empty), None)
-
-
-def _bend(steps: Sequence[FactorStep]) -> int:
-    """The smallest number beyond which factors gain little in held-out likelihood."""
-    best = max(steps, key=lambda step: float(step.log_likelihood.mean()))
-    whole, _ = gain(best, steps[0])
-    return next(step.n_factors for step in steps if gain(best, step)[0] <= SMALL * whole)
 
 
 def causal_order(model: Model) -> tuple[Function, ...]:

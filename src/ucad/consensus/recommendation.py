@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ucad.consensus.factor_path import FactorStep, gain
+from ucad.consensus.factor_path import FactorStep, bend, gain
 
 __all__ = ["Recommendation", "WithoutFactors", "recommend"]
 
@@ -20,6 +20,12 @@ variables with 0.1 edges per pair need 8 to 9 factors, most of them with a singl
 
 MIN_KEPT = 0.95
 """The part of what direct edges gain in held-out likelihood that factors must gain, too."""
+
+LIKE_THIS = (
+    "Causes that go together, factors with noise of their own, hidden causes and direct edges look "
+    "like this."
+)
+"""What makes factors be found that are none."""
 
 NOTHING_SHOWN = "no low-rank structure that these data can show."
 
@@ -55,7 +61,8 @@ class Recommendation:
 
     Attributes:
         n_factors: the number to use.
-        plausible: all numbers that the data do not decide between, this one among them.
+        plausible: all numbers that the data do not decide between, this one among them; empty if
+            none of those that were tried may be claimed.
         reason: why, in plain words.
     """
 
@@ -64,6 +71,8 @@ class Recommendation:
     reason: str
 
     def __str__(self) -> str:
+        if not self.plausible:
+            return f"none of those tried ({self.n_factors} for want of a better one): {self.reason}"
         others = [m for m in self.plausible if m != self.n_factors]
         beside = f" (or {', '.join(map(str, others))})" if others else ""
         return f"{self.n_factors}{beside}: {self.reason}"
@@ -87,12 +96,16 @@ def recommend(
     likely = within_one_error(full) if is_held_out else None
     if adequate is None:
         return _none_adequate(full, likely or full[-1], direct)
+    if _is_no_reduction(adequate, direct):
+        return _no_reduction(adequate, direct)
+    if _are_rewritten(adequate, few := bend(full)):
+        return _rewritten(full[0], few, adequate)
     if likely is None or likely.n_factors == adequate.n_factors:
         tried_more = full[-1].n_factors > adequate.n_factors
-        return _agreed(adequate, direct, checked=likely is not None and tried_more)
+        return _agreed(adequate, checked=likely is not None and tried_more)
     if not adequate.n_factors:
         return _only_likely(full[0], likely, direct)
-    return _both(adequate, likely, direct)
+    return _both(adequate, likely)
 
 
 def within_one_error(steps: Sequence[FactorStep]) -> FactorStep:
@@ -108,7 +121,7 @@ def within_one_error(steps: Sequence[FactorStep]) -> FactorStep:
     return best
 
 
-def _agreed(step: FactorStep, direct: WithoutFactors | None, *, checked: bool) -> Recommendation:
+def _agreed(step: FactorStep, *, checked: bool) -> Recommendation:
     m = step.n_factors
     if m == 0:
         return Recommendation(
@@ -117,8 +130,6 @@ def _agreed(step: FactorStep, direct: WithoutFactors | None, *, checked: bool) -
             reason=f"{NOTHING_SHOWN} Nothing is left of any variable once its mean is known"
             + (", and no factor raises the held-out likelihood." if checked else "."),
         )
-    if _is_no_reduction(step, direct):
-        return _no_reduction(step, direct)
     reason = (
         f"the smallest number at which nothing is left that held-out samples can show"
         f"{', and more factors do not raise their likelihood' if checked else ''}."
@@ -151,12 +162,8 @@ def _only_likely(
     )
 
 
-def _both(
-    adequate: FactorStep, likely: FactorStep, direct: WithoutFactors | None
-) -> Recommendation:
+def _both(adequate: FactorStep, likely: FactorStep) -> Recommendation:
     """Adequacy and likelihood say different numbers of factors."""
-    if _is_no_reduction(adequate, direct):
-        return _no_reduction(adequate, direct)
     mean, error = gain(likely, adequate)
     if likely.n_factors > adequate.n_factors:
         text = (
@@ -199,13 +206,48 @@ def _none_adequate(
             "predict held-out samples as well or better."
         )
         return Recommendation(n_factors=0, plausible=(0,), reason=reason)
-    m = likely.n_factors
-    end = " and still rises: try more" if m == last.n_factors and len(steps) > 2 else ""
+    few = bend(steps)
+    variable, share = few.leftover or ("", 0.0)
     reason = (
-        f"{opening} ({left} at {m}), so the number may not be claimed; the likelihood of held-out "
-        f"samples is highest there{end}."
+        f"{opening}, so no number may be claimed. {_share_gained(steps[0], few, likely)}, but "
+        f"{share:.1%} of the variance of {variable} can still be predicted there{_single(few)}. "
+        f"{LIKE_THIS}"
     )
-    return Recommendation(n_factors=m, plausible=(m,), reason=reason)
+    return Recommendation(n_factors=few.n_factors, plausible=(), reason=reason)
+
+
+def _are_rewritten(adequate: FactorStep, few: FactorStep) -> bool:
+    """Whether most factors only rewrite what is no factor.
+
+    At least half of them are beyond the bend, and all of them together have no more anchored ones
+    than there are up to it.
+    """
+    m = few.n_factors
+    return m > 0 and adequate.n_factors >= 2 * m and adequate.n_anchored <= m
+
+
+def _rewritten(empty: FactorStep, few: FactorStep, adequate: FactorStep) -> Recommendation:
+    m = adequate.n_factors
+    reason = (
+        f"nothing is left that held-out samples can show only from {m} on, but "
+        f"{_share_gained(empty, few, adequate)}, and only {adequate.n_anchored} of {m} have "
+        f"anchors on both sides. {LIKE_THIS}"
+    )
+    return Recommendation(n_factors=few.n_factors, plausible=(few.n_factors, m), reason=reason)
+
+
+def _share_gained(empty: FactorStep, few: FactorStep, many: FactorStep) -> str:
+    share = gain(few, empty)[0] / max(gain(many, empty)[0], 1e-12)
+    return (
+        f"{_factors(few.n_factors)} gain {min(share, 1.0):.0%} of what {many.n_factors} gain in "
+        "held-out likelihood"
+    )
+
+
+def _single(step: FactorStep) -> str:
+    if not step.n_single_child:
+        return ""
+    return f", and {step.n_single_child} of them have a single child"
 
 
 def _is_no_reduction(step: FactorStep, direct: WithoutFactors | None) -> bool:
