@@ -15,6 +15,8 @@ import pytest
 import ucad
 from tests.processes import run
 from ucad.cli import main
+from ucad.cli.fit import _check_output
+from ucad.errors import InvalidInputError
 
 UCAD = [sys.executable, "-m", "ucad"]
 QUICK = ["--solver", "search", "--factor-mechanism", "linear", "--variable-mechanism", "linear"]
@@ -327,3 +329,11 @@ def test_a_context_is_named_on_the_command_line_and_predicted_at(tmp_path):
     wrong = run("predict", out, "a=1", "--at", "replicate=rep7")
     assert wrong.returncode == 2
     assert "replicate=rep0" in wrong.stderr
+
+
+def test_a_fit_that_was_killed_is_resumed_although_it_left_no_run_folder(tmp_path):
+    killed, fresh = tmp_path / "killed", tmp_path / "fresh"
+    (tmp_path / "killed.checkpoint.fits").mkdir()
+    _check_output(killed, force=False, resume=True)
+    with pytest.raises(InvalidInputError, match="nothing to resume"):
+        _check_output(fresh, force=False, resume=True)

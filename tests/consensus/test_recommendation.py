@@ -107,6 +107,13 @@ def test_none_of_these_names_no_number_and_uses_the_one_at_the_bend():
     assert str(found).startswith("none of those tried (3 for want of a better one): ")
 
 
+def test_where_the_likelihood_has_a_peak_but_no_number_is_adequate_the_peak_is_used():
+    steps = [step(0, -9, 0.5), step(1, -5, 0.1), step(2, -3.1, 0.1), step(3, -3, 0.1)]
+    found = recommend([*steps, step(4, -3, 0.1, n_empty=1)], direct(-3, 30))
+    assert (found.n_factors, found.plausible) == (3, ())
+    assert "gain" not in found.reason
+
+
 REWRITTEN = [
     *(step(m, -9 + 2 * m, 0.1) for m in range(4)),
     *(step(m, -3 + 0.1 * (m - 3), 0.1 if m < 6 else None, n_anchored=3) for m in range(4, 7)),

@@ -151,7 +151,7 @@ def fit_model(
     if settings.gene_sets is not None:
         read_gene_sets(settings.gene_sets)  # what is wrong with it is said before any work
     measured = read_data(path, settings)
-    checkpoint = output.with_name(output.name + ".checkpoint")
+    checkpoint = _checkpoint(output)
     with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = estimator_for(settings, measured.variable_names)
@@ -202,11 +202,19 @@ def _check_input(path: Path, settings: FitSettings) -> None:
     read_data(path, settings)
 
 
+def _checkpoint(output: Path) -> Path:
+    """Where the state of a fit is kept until the run folder is written."""
+    return output.with_name(output.name + ".checkpoint")
+
+
 def _check_output(output: Path, *, force: bool, resume: bool) -> None:
+    from ucad.consensus.running import fits_folder
     from ucad.errors import InvalidInputError
     from ucad.runs import check_free, load_run
 
-    if not resume:
+    checkpoint = _checkpoint(output)
+    killed = any(path and path.exists() for path in (checkpoint, fits_folder(checkpoint)))
+    if not resume or (killed and not output.exists()):
         check_free(output, force=force)
     elif not output.exists():
         raise InvalidInputError(f"There is nothing to resume: '{output}' does not exist.")

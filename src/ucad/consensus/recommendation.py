@@ -95,7 +95,8 @@ def recommend(
     adequate = next((step for step in full if step.is_adequate), None)
     likely = within_one_error(full) if is_held_out else None
     if adequate is None:
-        return _none_adequate(full, likely or full[-1], direct)
+        likely = likely or full[-1]
+        return _none_adequate(full, likely, direct, rises=likely is steps[-1])
     if _is_no_reduction(adequate, direct):
         return _no_reduction(adequate, direct)
     if _are_rewritten(adequate, few := bend(full)):
@@ -184,9 +185,17 @@ def _both(adequate: FactorStep, likely: FactorStep) -> Recommendation:
 
 
 def _none_adequate(
-    steps: Sequence[FactorStep], likely: FactorStep, direct: WithoutFactors | None
+    steps: Sequence[FactorStep],
+    likely: FactorStep,
+    direct: WithoutFactors | None,
+    *,
+    rises: bool,
 ) -> Recommendation:
-    """No number that was tried is adequate: none of these, unless factors do as well as edges."""
+    """No number that was tried is adequate: none of these, unless factors do as well as edges.
+
+    What is used then is the likelihood's number, or that at the bend where the likelihood rises to
+    the last number tried, or where most factors only rewrite what is none.
+    """
     last = steps[-1]
     variable, share = likely.leftover or ("", 0.0)
     left = f"{share:.1%} of the variance of {variable} can still be predicted"
@@ -206,14 +215,10 @@ def _none_adequate(
             "predict held-out samples as well or better."
         )
         return Recommendation(n_factors=0, plausible=(0,), reason=reason)
-    few = bend(steps)
-    variable, share = few.leftover or ("", 0.0)
-    reason = (
-        f"{opening}, so no number may be claimed. {_share_gained(steps[0], few, likely)}, but "
-        f"{share:.1%} of the variance of {variable} can still be predicted there{_single(few)}. "
-        f"{LIKE_THIS}"
-    )
-    return Recommendation(n_factors=few.n_factors, plausible=(), reason=reason)
+    used = bend(steps) if rises or _are_rewritten(likely, bend(steps)) else likely
+    gained = "" if used is likely else f" {_share_gained(steps[0], used, likely)}."
+    reason = f"{opening}, so no number may be claimed.{gained} {_still_left(used)} {LIKE_THIS}"
+    return Recommendation(n_factors=used.n_factors, plausible=(), reason=reason)
 
 
 def _are_rewritten(adequate: FactorStep, few: FactorStep) -> bool:
@@ -244,10 +249,12 @@ def _share_gained(empty: FactorStep, few: FactorStep, many: FactorStep) -> str:
     )
 
 
-def _single(step: FactorStep) -> str:
+def _still_left(step: FactorStep) -> str:
+    variable, share = step.leftover or ("", 0.0)
+    left = f"At {step.n_factors}, {share:.1%} of the variance of {variable} can still be predicted"
     if not step.n_single_child:
-        return ""
-    return f", and {step.n_single_child} of them have a single child"
+        return f"{left}."
+    return f"{left}, and {step.n_single_child} of them have a single child."
 
 
 def _is_no_reduction(step: FactorStep, direct: WithoutFactors | None) -> bool:
