@@ -154,10 +154,9 @@ def results_page() -> str:
     old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
     mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
     turned = [rows_in(f"recovery-{name}-3.jsonl") for name in ("old", "new", "auto")]
-    measured, screen, counted = (
-        fresh(f"{name}.jsonl") for name in ("real_measurements-2", "screens", "factors")
-    )
-    read = rows_in("measurement.jsonl")
+    screen, counted = fresh("screens.jsonl"), fresh("factors.jsonl")
+    measured = rows_in("4000/real_measurements.jsonl") or rows_in("real_measurements-2.jsonl")
+    read = rows_in("4000/measurement.jsonl") or rows_in("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("claims-2.jsonl")
     claimed_3 = rows_in("3000/claims.jsonl") or rows_in("claims-3.jsonl")

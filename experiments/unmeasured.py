@@ -1,25 +1,30 @@
 """Hidden targets: how many of those that a screen does not measure are found, by number of cells.
 
-`python -m experiments.unmeasured` prints one row per world, size and seed. In `planted` the labels
-of half of the regimes are withheld, so that a hidden regime shifts one to three variables; in
-`unmeasured-targets` inputs of factors are not measured, so that it acts on a factor.
+`python -m experiments.unmeasured -o ROWS` appends one row per world, size and seed. In `planted`
+the labels of half of the regimes are withheld, so that a hidden regime shifts one to three
+variables; in `unmeasured-targets` inputs of factors are not measured, so that it acts on a factor.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from experiments.running import append_row, provenance, read_rows
 from ucad.data import InterventionalData
 from ucad.metrics import compare_structure
 from ucad.simulate.worlds import WorldProblem, world_problem
 from ucad.solvers import FitResult
 from ucad.solvers.registry import SolveSettings, solve
 
-__all__ = ["hide_half", "main", "row"]
+__all__ = ["draw", "hide_half", "main", "row", "table"]
 
 SAMPLES = (1_000, 2_000, 4_000, 8_000)
 """Samples in all, over 21 regimes of the world `planted`: about 50 to 380 cells per regime."""
@@ -36,7 +41,7 @@ def hide_half(data: InterventionalData) -> InterventionalData:
     return replace(data, is_intervened=clear, regime_names=tuple(names))
 
 
-def row(world: str, n_samples: int, seed: int, value: float = -0.5) -> dict[str, object]:
+def row(world: str, n_samples: int, seed: int, value: float = -0.5) -> dict[str, Any]:
     """Precision and recall of "acts on" pairs over all hidden regimes of one problem."""
     if world == "unmeasured-targets":
         problem = world_problem(world, seed, samples_per_regime=n_samples // 20)
@@ -54,15 +59,15 @@ def row(world: str, n_samples: int, seed: int, value: float = -0.5) -> dict[str,
     found = {(action.regime, action.node) for action in result.acts_on}
     true = _true_pairs(problem, train, result)
     right = len(found & true)
+    hidden = np.flatnonzero(train.acts_on_hidden)
     return {
         "world": world,
         "n_samples": n_samples,
+        "cells": int(np.median([(train.regime == r).sum() for r in hidden])),
         "seed": seed,
         "found": len(found),
         "true": len(true),
         "right": right,
-        "precision": right / max(len(found), 1),
-        "recall": right / max(len(true), 1),
     }
 
 
@@ -99,17 +104,84 @@ def _moved_factors(problem: WorldProblem) -> set[tuple[str, int]]:
     return moved
 
 
+def table(rows: Iterable[Mapping[str, Any]]) -> str:
+    """One line per world and size: precision and recall over all hidden regimes of all seeds."""
+    lines = [
+        "| world | cells per hidden regime | problems | right of those found: precision "
+        "| right of the true ones: recall |",
+        "|---" * 5 + "|",
+    ]
+    for (world, _), each in _by_size(rows).items():
+        found, true, right = (sum(one[name] for one in each) for name in ("found", "true", "right"))
+        lines.append(
+            f"| {world} | {_cells(each)} | {len(each)} "
+            f"| {right} of {found}: {right / max(found, 1):.2f} "
+            f"| {right} of {true}: {right / max(true, 1):.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def draw(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Precision and recall against the number of cells in a hidden regime, one panel per world."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    sizes = _by_size(rows)
+    worlds = list(dict.fromkeys(world for world, _ in sizes))
+    figure, axes = plt.subplots(1, len(worlds), figsize=(4 * len(worlds), 3), squeeze=False)
+    for axis, world in zip(axes[0], worlds, strict=True):
+        groups = [each for (name, _), each in sizes.items() if name == world]
+        cells = [_cells(each) for each in groups]
+        for label, of, mark in (("precision", "found", "o-"), ("recall", "true", "s--")):
+            share = [
+                sum(one["right"] for one in each) / max(sum(one[of] for one in each), 1)
+                for each in groups
+            ]
+            axis.plot(cells, share, mark, label=label)
+        axis.set(xscale="log", ylim=(0, 1.05), xlabel="cells per hidden regime", title=world)
+        axis.set_xticks(cells, [str(c) for c in cells])
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[0][0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def _cells(rows: Iterable[Mapping[str, Any]]) -> int:
+    return round(float(np.mean([one["cells"] for one in rows])))
+
+
+def _by_size(
+    rows: Iterable[Mapping[str, Any]],
+) -> dict[tuple[str, int], list[Mapping[str, Any]]]:
+    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for one in rows:
+        groups[one["world"], one["n_samples"]].append(one)
+    return dict(sorted(groups.items()))
+
+
 def main() -> None:
-    """Prints one JSON row per problem."""
+    """Runs what has no row yet, prints the table and draws the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", nargs="+", default=["planted"])
+    parser.add_argument("--worlds", nargs="+", default=["planted", "unmeasured-targets"])
     parser.add_argument("--samples", nargs="+", type=int, default=list(SAMPLES))
     parser.add_argument("--seeds", nargs=2, type=int, default=(0, 3))
+    parser.add_argument("-o", "--rows", type=Path, default=Path("results/unmeasured.jsonl"))
+    parser.add_argument("--figure", type=Path, default=None)
     options = parser.parse_args()
-    for world in options.worlds:
-        for n_samples in options.samples:
-            for seed in range(*options.seeds):
-                print(json.dumps(row(world, n_samples, seed)), flush=True)
+    options.rows.parent.mkdir(parents=True, exist_ok=True)
+    about, old = provenance(), read_rows(options.rows)
+    done = {(one["world"], one["n_samples"], one["seed"]) for one in old}
+    for task in product(options.worlds, options.samples, range(*options.seeds)):
+        if task not in done:
+            append_row(options.rows, {**row(*task), "about": about})
+    rows = read_rows(options.rows)
+    print(table(rows))
+    if options.figure is not None:
+        draw(rows, options.figure)
 
 
 if __name__ == "__main__":
