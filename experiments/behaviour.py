@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,12 +60,14 @@ def main() -> None:
     parser.add_argument("--studies", nargs="+", default=list(_STUDIES), choices=list(_STUDIES))
     parser.add_argument("--seeds", nargs="+", type=int, default=[2000, 2001, 2002])
     parser.add_argument("--table", type=Path, default=Path("docs/results/behaviour.jsonl"))
+    parser.add_argument("--commit", default="", help="written into every row")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for study in options.studies:
         for seed in options.seeds:
             for row in _STUDIES[study](seed):
-                append_row(options.table, {"study": study, "seed": seed, **row})
+                about = {"study": study, "seed": seed, "commit": options.commit}
+                append_row(options.table, {**about, **row})
                 print(study, seed, row, flush=True)
 
 
@@ -139,21 +140,28 @@ def _boolean(seed: int) -> Iterator[Row]:
     yield from _functions(seed, [name for name in FUNCTIONS if name not in DEEP])
 
 
+def _uniform(seed: int) -> Iterator[Row]:
+    """The same functions of inputs that are uniform and cut at 0: many lie at a threshold."""
+    shallow = [name for name in FUNCTIONS if name not in DEEP]
+    yield from _functions(seed, shallow, is_uniform=True)
+
+
 def _deep(seed: int) -> Iterator[Row]:
     yield from _functions(seed, DEEP)
 
 
-def _functions(seed: int, names: Sequence[str]) -> Iterator[Row]:
+def _functions(seed: int, names: Sequence[str], *, is_uniform: bool = False) -> Iterator[Row]:
+    n_steps = 1500 if is_uniform else 800
     for name in names:
         function = FUNCTIONS[name]
         for activation in ACTIVATIONS:
-            inputs, bits = boolean_inputs(N_INPUTS, function.n_bits, seed)
+            inputs, bits = boolean_inputs(N_INPUTS, function.n_bits, seed, is_uniform=is_uniform)
             outcome = function.outcome(bits).astype(np.int64)
 
             def make(start: int, a: str = activation, n: int = function.n_bits) -> nn.Module:
                 return dense_network(n, a, start)
 
-            model, accuracy = _trained(make, inputs, outcome[:, None], seed, n_steps=800)
+            model, accuracy = _trained(make, inputs, outcome[:, None], seed, n_steps=n_steps)
             row: Row = {"function": name, "activation": activation, "accuracy": accuracy}
             found = fit_network(model, inputs, ["1", "3", "5"]) if function.blocks else None
             if found is None:
@@ -200,7 +208,17 @@ def _concepts(
                 yield {**about, "found": "missed"}
                 continue
             scores = _controls(steering, lines[0].factor, subject, step, pairs, found)
+            scores["hybrid inputs"] = _hybrid_score(subject, pairs, block)
             yield {**about, **_line(gap, lines[0]), "seconds": found.seconds, **scores}
+
+
+def _hybrid_score(subject: Subject, pairs: SwapPairs, block: Sequence[int]) -> float:
+    """What the network itself decides when the block's inputs are taken from the source."""
+    inputs = subject.inputs
+    assert isinstance(inputs, np.ndarray)
+    mixed = inputs[pairs.base].copy()
+    mixed[:, list(block)] = inputs[pairs.source][:, list(block)]
+    return _balanced(subject.decisions(mixed) == pairs.expected, pairs)
 
 
 def _controls(
@@ -249,6 +267,8 @@ def _line(gap: Any, line: Any) -> Row:
         "n_classes": line.n_classes,
         "read_out": round(line.read_out, 4),
         "agreement": round(line.agreement, 4),
+        "typical_share": round(line.typical_share, 4),
+        "typical_agreement": round(line.typical_agreement, 4),
         "decoder": gap.decoder,
         "tuned": gap.tuned,
         "kept": round(gap.kept, 4),
@@ -273,11 +293,9 @@ def _trained(
         is_dense = make not in (Adder, Counter)
         model = make(start) if is_dense else make()
         rate = 5e-3 if is_dense else 1e-2
-        began = time.monotonic()
         accuracy = train(model, inputs, labels, n_steps=n_steps, seed=seed, learning_rate=rate)
         if accuracy > 0.995:
             break
-        del began
     return model, accuracy
 
 
@@ -287,6 +305,7 @@ _STUDIES: Mapping[str, Callable[[int], Iterator[Row]]] = {
     "counter-3": _counter,
     "boolean": _boolean,
     "boolean-deep": _deep,
+    "boolean-uniform": _uniform,
 }
 
 

@@ -91,9 +91,14 @@ FUNCTIONS: Mapping[str, BooleanFunction] = {
 two others share; and two functions without: of parity every block is one, of majority none."""
 
 
-def boolean_inputs(n: int, n_bits: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Noisy values around −1 and 1 with two idle inputs, and the bits."""
+def boolean_inputs(
+    n: int, n_bits: int, seed: int, *, is_uniform: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy values around −1 and 1, or uniform ones that are cut at 0; two are idle; the bits."""
     rng = np.random.default_rng(seed)
+    if is_uniform:
+        x = rng.uniform(-1, 1, size=(n, n_bits + N_IDLE))
+        return x.astype(np.float32), x[:, :n_bits] > 0
     bits = rng.integers(2, size=(n, n_bits + N_IDLE)).astype(bool)
     x = 2.0 * bits - 1 + NOISE * rng.standard_normal(bits.shape)
     return x.astype(np.float32), bits[:, :n_bits]

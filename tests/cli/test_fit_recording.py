@@ -46,7 +46,7 @@ def test_the_command_that_record_prints_finds_the_concepts(folder, capsys):
     assert run(*printed, "--quiet") == 0
     told = capsys.readouterr().out
     assert "Z2 = input[2] input[3]" in told
-    steer = told.rpartition("Next:")[2].partition("(")[0].split()[1:]
+    steer = told.rpartition("Next:")[2].splitlines()[0].split()[1:]
     cheap = ("--pairs", "60", "--draws", "2", "--ceiling", "0")
     assert run(*steer, *cheap) == 0
     table = capsys.readouterr().out

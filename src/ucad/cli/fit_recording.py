@@ -112,7 +112,8 @@ def fit_recording(
     _save(found, output, settings_kept, about, force=force)
     _tell(found, output, _report(output), json=json)
     if not json:
-        print(f"Next:       {_next_command(path, output, reference, where)}")
+        print(f"Next:       {_next_command(path, output, asked, where)}")
+        print("            (--labels FILE judges concepts of your own instead)")
     return DONE if found.status.converged else UNFINISHED
 
 
@@ -122,10 +123,13 @@ def _expected(cost: FitCost, max_seconds: float | None) -> str:
     return f"{cost} It ends after about {max_seconds:g} s with the best so far (--budget)."
 
 
-def _next_command(recording: Path, output: Path, model: str, inputs: Path) -> str:
-    words = ["ucad", "steer", str(output), "--model", model, "--inputs", str(inputs)]
+def _next_command(recording: Path, output: Path, asked: NetworkOptions, inputs: Path) -> str:
+    """The line that steers the run: it can be pasted as it is."""
+    words = ["ucad", "steer", str(output), "--model", str(asked.model), "--inputs", str(inputs)]
     words += ["--recording", str(recording)]
-    return f"{shlex.join(words)} (with --labels FILE for concepts of your own)"
+    if asked.read_output is not None and ".py:" in asked.read_output:
+        words += ["--read-output", asked.read_output]
+    return shlex.join(words)
 
 
 def _save(

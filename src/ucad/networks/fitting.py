@@ -13,13 +13,8 @@ from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.data.context import Context
 from ucad.errors import InvalidInputError
-from ucad.networks.behaviour.fit import (
-    CERTIFIED,
-    BehaviourFit,
-    BehaviourSettings,
-    fit_behaviour,
-)
-from ucad.networks.behaviour.reports import GapReport
+from ucad.networks.behaviour.fit import BehaviourFit, BehaviourSettings, fit_behaviour
+from ucad.networks.behaviour.reports import CERTIFIED, GapReport
 from ucad.networks.cost import rows_per_pass
 from ucad.networks.decisions import Decide, decision
 from ucad.networks.diagnosis import Diagnosis, DiagnosisSettings, diagnose_subject
@@ -271,10 +266,12 @@ def _observed(subject: Subject, diagnosis: Diagnosis, seed: int) -> Intervention
 
 def _status(found: BehaviourFit) -> FitStatus:
     lines = [line for gap in found.gaps for line in gap.factors]
-    weak = [line.factor for line in lines if line.agreement < CERTIFIED]
+    weak = [line.factor for line in lines if not line.is_certified]
+    n_away = sum(line.is_certified_away for line in lines)
+    away = f", {n_away} of these only where no input lies at a threshold" if n_away else ""
     reason = (
         f"{len(lines)} factors found by behaviour; swaps of {len(lines) - len(weak)} of them end "
-        f"as the network itself decides in at least {CERTIFIED:.0%} of unseen pairs."
+        f"as the network itself decides in at least {CERTIFIED:.0%} of unseen pairs{away}."
     )
     advice: tuple[str, ...] = ()
     if weak:

@@ -42,6 +42,19 @@ def test_a_gap_between_distances_tells_classes_that_rarely_differ():
     assert fine.seen_in(fine.telling(60)).labels(signatures[:, :8]).sum() == 10
 
 
+def test_settings_that_are_like_no_other_are_not_covered():
+    scattered = np.random.default_rng(0).integers(2, size=(60, 200))
+    found = find_classes(np.concatenate([np.zeros((40, 200), dtype=int), scattered]))
+    assert found.covered == pytest.approx(0.4)
+
+
+def test_settings_at_a_threshold_are_typical_of_no_class():
+    classes = find_classes(np.repeat([[0] * 40, [1] * 40], [60, 40], axis=0))
+    undecided = np.repeat([[0, 1]], 20, axis=0).reshape(1, -1)
+    assert classes.are_typical(np.zeros((1, 40), dtype=int)).tolist() == [True]
+    assert classes.are_typical(undecided).tolist() == [False]
+
+
 def test_settings_that_act_gradually_have_no_gap():
     signatures = (np.arange(200) < np.linspace(0, 19, 150)[:, None]).astype(int)
     fine = find_classes(signatures, Resolution.FINE)
@@ -54,7 +67,7 @@ def test_the_states_of_an_adder_are_its_carries():
     for site in (0, 1):
         concept = state_concept(subject, site)
         assert concept.n_classes == 2
-        labels = concept.labels(subject, np.arange(100))
+        labels = concept.values(subject, np.arange(100)).labels
         assert abs(np.corrcoef(labels, carry(bits[:100], site))[0, 1]) == 1.0
 
 
@@ -65,7 +78,7 @@ def test_the_blocks_of_a_function_are_its_concepts():
     assert [block.name for block in found.finest] == ["input[0] input[1]", "input[2] input[3]"]
     assert found.exhaustive
     xor = (x[:80, 2] > 0.5) ^ (x[:80, 3] > 0.5)
-    labels = BlockConcept(found.finest[1]).labels(subject, np.arange(80))
+    labels = BlockConcept(found.finest[1]).values(subject, np.arange(80)).labels
     assert abs(np.corrcoef(labels, xor)[0, 1]) == 1.0
 
 

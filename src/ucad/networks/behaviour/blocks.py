@@ -38,6 +38,10 @@ MIN_OF_LARGEST = 0.15
 100 lets idle features through at a tenth of that. Below, a feature must have classes with a gap
 between them, as members of wide or deeply nested blocks do."""
 
+MIN_COVERED = 0.8
+"""Share of its settings that the classes of a bound set must hold. A set of continuous features
+that is no concept scatters: half of its settings in a few classes, and the rest each by itself."""
+
 N_PAIRS = 1000
 """Pairs of inputs in which every feature is exchanged: a share of 0.01 is then 10 pairs."""
 
@@ -67,11 +71,6 @@ class Block:
     def n_classes(self) -> int:
         """How many values the variable has."""
         return self.classes.n_classes
-
-    def labels(self, subject: Subject, rows: np.ndarray) -> np.ndarray:
-        """The class of every given input."""
-        contexts = np.array(self.contexts)
-        return self.classes.labels(block_signatures(subject, self.features, rows, contexts))
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,8 @@ def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) ->
     μ(S) is the number of classes of the settings of S: two are equivalent if the network decides
     alike in every context, the other features taken from other inputs. S is *bound* if
     2 ≤ |S| < the number of relevant features and 2 ≤ μ(S) ≤ max μ({i}) of its members: all that the
-    network makes of S is then one variable with no more values than a feature has. It is *strong*
+    network makes of S is then one variable with no more values than a feature has. Classes that
+    leave out more than a fifth of the settings do not count. S is *strong*
     if no other bound set overlaps it except by inclusion; of parity, all sets are bound and none is
     strong. With at most six relevant features all sets are tried. With more, sets are grown from
     every feature by the one that leaves the fewest classes, and what was tried in vain is listed.
@@ -235,7 +235,8 @@ class _Search:
         if not 2 <= len(members) < len(self.relevant):
             return False
         most = max(self.classes(frozenset([i])).n_classes for i in members)
-        return 2 <= self.classes(members).n_classes <= most
+        found = self.classes(members)
+        return 2 <= found.n_classes <= most and found.covered >= MIN_COVERED
 
     def all_sets(self) -> Iterator[Members]:
         for size in range(2, len(self.relevant)):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from ucad.networks.behaviour.blocks import Block
 from ucad.networks.behaviour.equivalence import (
@@ -14,6 +14,7 @@ from ucad.networks.behaviour.equivalence import (
     N_SETTINGS,
     Classes,
     Resolution,
+    Signatures,
     block_signatures,
     find_classes,
     state_signatures,
@@ -21,10 +22,27 @@ from ucad.networks.behaviour.equivalence import (
 from ucad.networks.features import hybrid
 from ucad.networks.subject import Subject
 
-__all__ = ["BlockConcept", "Concept", "StateConcept", "state_concept"]
+__all__ = ["BlockConcept", "Concept", "StateConcept", "Values", "state_concept"]
 
 N_LABEL_CONTEXTS = 60
 """Contexts by which inputs are given to classes that are known, of those that tell them apart."""
+
+
+class Values(NamedTuple):
+    """The value of a concept on some inputs.
+
+    Attributes:
+        labels: its class.
+        are_typical: whether the input decides as its class does; not so at a threshold.
+    """
+
+    labels: Int[np.ndarray, " rows"]
+    are_typical: Bool[np.ndarray, " rows"]
+
+    @classmethod
+    def of(cls, classes: Classes, signatures: Signatures) -> Values:
+        """From decisions over the contexts that the classes were seen in."""
+        return cls(classes.labels(signatures), classes.are_typical(signatures))
 
 
 @runtime_checkable
@@ -46,7 +64,7 @@ class Concept(Protocol):
         """The input features that carry it; none if it is a state."""
         ...
 
-    def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
+    def values(self, subject: Subject, rows: np.ndarray) -> Values:
         """Its value on every given input."""
         ...
 
@@ -78,12 +96,12 @@ class BlockConcept:
         """The names of the features, one by one."""
         return tuple(feature.name for feature in self.block.features)
 
-    def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
+    def values(self, subject: Subject, rows: np.ndarray) -> Values:
         """The class of the block on every given input."""
         some = self.block.classes.telling(N_LABEL_CONTEXTS)
         contexts = np.array(self.block.contexts)[some]
         found = block_signatures(subject, self.block.features, rows, contexts)
-        return self.block.classes.seen_in(some).labels(found)
+        return Values.of(self.block.classes.seen_in(some), found)
 
     def expected(
         self, subject: Subject, base: np.ndarray, source: np.ndarray
@@ -124,11 +142,11 @@ class StateConcept:
         """None: all that came before carries it."""
         return ()
 
-    def labels(self, subject: Subject, rows: np.ndarray) -> Int[np.ndarray, " rows"]:
+    def values(self, subject: Subject, rows: np.ndarray) -> Values:
         """The class of the state on every given input."""
         some = self.classes.telling(N_LABEL_CONTEXTS)
         found = state_signatures(subject, self.site, rows, np.array(self.contexts)[some])
-        return self.classes.seen_in(some).labels(found)
+        return Values.of(self.classes.seen_in(some), found)
 
     def expected(
         self, subject: Subject, base: np.ndarray, source: np.ndarray

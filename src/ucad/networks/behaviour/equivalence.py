@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from ucad.networks.features import Feature, hybrid
@@ -83,10 +83,25 @@ class Classes(NamedTuple):
         """How many."""
         return len(self.centres)
 
+    @property
+    def covered(self) -> float:
+        """Share of the settings that are in one of the classes; the others are like no one else."""
+        return sum(self.shares)
+
     def labels(self, signatures: Signatures) -> Int[np.ndarray, " settings"]:
         """The nearest class of every setting."""
-        away = [(signatures != centre).mean(axis=1) for centre in self.centres]
-        return np.asarray(np.argmin(away, axis=0))
+        return np.asarray(np.argmin(self._distances(signatures), axis=0))
+
+    def are_typical(self, signatures: Signatures) -> Bool[np.ndarray, " settings"]:
+        """Whether every setting decides as its class in nine contexts of ten.
+
+        A value at a threshold of the network acts as one class in some contexts and as another in
+        others: no variable with as many values as there are classes can stand for it.
+        """
+        return np.asarray(np.min(self._distances(signatures), axis=0) <= MAX_DISTANCE)
+
+    def _distances(self, signatures: Signatures) -> Float[np.ndarray, "classes settings"]:
+        return np.stack([(signatures != centre).mean(axis=1) for centre in self.centres])
 
     def telling(self, most: int) -> Int[np.ndarray, " some"]:
         """Contexts in which the classes decide differently, as many of every pair of classes."""

@@ -19,8 +19,9 @@ from ucad.networks.behaviour.discrete_factors import (
 )
 from ucad.networks.behaviour.gap_fit import GapData, GapModel, GapParts, read_gap
 from ucad.networks.behaviour.gap_model import Gap, assemble_gaps
+from ucad.networks.behaviour.judging import judged_factors
 from ucad.networks.behaviour.recombining import why_not_recombined
-from ucad.networks.behaviour.reports import FactorReport, GapReport
+from ucad.networks.behaviour.reports import CERTIFIED, GapReport
 from ucad.networks.behaviour.tuning import Decoded, decode_gap
 from ucad.networks.diagnosis import Diagnosis
 from ucad.networks.features import Feature, covariate_names, covariates_of
@@ -28,16 +29,7 @@ from ucad.networks.sites import columns_of, variable_names
 from ucad.networks.subject import Subject
 from ucad.scm import FactorSCM
 
-__all__ = [
-    "CERTIFIED",
-    "BehaviourFit",
-    "BehaviourSettings",
-    "fit_behaviour",
-]
-
-CERTIFIED = 0.95
-"""Agreement of a factor's swaps with the network's own answers from which on it counts as the
-variable that the network uses."""
+__all__ = ["BehaviourFit", "BehaviourSettings", "fit_behaviour"]
 
 FOLLOWS = 0.99
 """Share of decisions that follow a swapped site from which on the site decides alone: then there is
@@ -115,7 +107,6 @@ class _Found:
     report: GapReport
     data: GapData | None = None
     model: GapModel | None = None
-    agreements: tuple[float, ...] = ()
 
 
 class _Fitter:
@@ -177,12 +168,7 @@ class _Fitter:
         names = self._covariates(i)
         data = GapData(self.subject, i, concepts, self.parts, names, self.settings.seed)
         data, scores, (model, _, is_tuned) = self._decoded(data)
-        swaps = data.pairs(self.parts.test)
-        agreements = tuple(one.agreement(model, replaces=True) for one in swaps)
-        lines = tuple(
-            FactorReport("", concept.name, concept.n_classes, score, agreed, concept.feature_names)
-            for concept, score, agreed in zip(data.concepts, scores, agreements, strict=True)
-        )
+        lines = judged_factors(data, model, scores)
         weak = [one.concept for one in lines if one.read_out < MIN_READABLE]
         note = f"The site does not hold {', '.join(weak)} for a linear read-out." if weak else ""
         report = replace(
@@ -194,7 +180,7 @@ class _Fitter:
             context=names,
             note=note,
         )
-        return _Found(report, data, model, agreements)
+        return _Found(report, data, model)
 
     def _decoded(self, data: GapData) -> tuple[GapData, tuple[float, ...], Decoded]:
         """The finest concepts that the site holds and that steer; else those that it holds.

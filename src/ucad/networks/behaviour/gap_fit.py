@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ucad.networks.activation import Activation
-from ucad.networks.behaviour.concepts import Concept
+from ucad.networks.behaviour.concepts import Concept, Values
 from ucad.networks.behaviour.discrete_factors import (
     ClassReadout,
     Decoder,
@@ -97,10 +97,17 @@ class Swaps:
     source: Int[np.ndarray, " pairs"]
     expected: Int[np.ndarray, " pairs"]
 
-    def agreement(self, model: GapModel, *, replaces: bool) -> float:
+    def agreement(
+        self, model: GapModel, *, replaces: bool, among: Bool[np.ndarray, " pairs"] | None = None
+    ) -> float:
         """How often the factor's swap ends in the same decision; doing nothing scores 0.5.
 
         The mean over pairs in which the network's own decision changes and those in which not.
+
+        Args:
+            model: whose factor is swapped.
+            replaces: whether children are replaced, or the difference is added to them.
+            among: the pairs that count; all if not given.
         """
         subject, site = self.data.subject, self.data.site
         x, y, w = self.data.units(self.base)
@@ -114,7 +121,22 @@ class Swaps:
         decided = subject.decisions(inputs, site + 1, model.act(child))
         changes = self.expected != subject.decisions(inputs)
         right = decided == self.expected
-        return float(np.mean([right[rows].mean() for rows in (changes, ~changes) if rows.any()]))
+        kinds = [kind if among is None else kind & among for kind in (changes, ~changes)]
+        return float(np.mean([right[rows].mean() for rows in kinds if rows.any()]))
+
+    def typical(self, rows: np.ndarray, values: Sequence[Values]) -> Bool[np.ndarray, " pairs"]:
+        """Pairs whose answer follows from the concepts' values.
+
+        The base is typical in all concepts, and the source in the one that is swapped.
+
+        Args:
+            rows: the numbers of the inputs that the pairs are of.
+            values: of every concept on these.
+        """
+        place = {int(row): k for k, row in enumerate(rows)}
+        base, source = ([place[int(row)] for row in part] for part in (self.base, self.source))
+        every = np.all([one.are_typical for one in values], axis=0)
+        return np.asarray(every[base] & values[self.factor].are_typical[source])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +179,9 @@ def read_gap(data: GapData) -> tuple[tuple[ClassReadout, ...], tuple[float, ...]
     x, seen = data.units(train)[0], data.units(held_out)[0]
     readouts, scores = [], []
     for concept in data.concepts:
-        found = class_readout(x, concept.labels(data.subject, train), concept.n_classes)
-        wanted, got = concept.labels(data.subject, held_out), found.classes(seen)
+        labels = concept.values(data.subject, train).labels
+        found = class_readout(x, labels, concept.n_classes)
+        wanted, got = concept.values(data.subject, held_out).labels, found.classes(seen)
         scores.append(float(np.mean([(got == c)[wanted == c].mean() for c in np.unique(wanted)])))
         readouts.append(found)
     return tuple(readouts), tuple(scores)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["FactorReport", "GapReport"]
+__all__ = ["CERTIFIED", "FactorReport", "GapReport"]
+
+CERTIFIED = 0.95
+"""Agreement of a factor's swaps with the network's own answers from which on it counts as the
+variable that the network uses."""
+
+MIN_TYPICAL = 0.5
+"""Share of the pairs that must lie away from thresholds for agreement there to count: if most
+inputs lie at thresholds, the variable has not the values that it is said to have."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,9 @@ class FactorReport:
         read_out: share of unseen inputs on which it is read right, classes balanced.
         agreement: of its swaps with the network's own answers, on unseen inputs; nothing is 0.5.
         features: names of the block's features; none for a state.
+        typical_share: share of the pairs in which no input lies at a threshold of the network.
+        typical_agreement: agreement in these. At a threshold the network itself takes an input now
+            for one value and now for another, which no factor with few values can follow.
     """
 
     factor: str
@@ -27,6 +38,31 @@ class FactorReport:
     read_out: float
     agreement: float
     features: tuple[str, ...] = ()
+    typical_share: float = 1.0
+    typical_agreement: float = 0.0
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether swaps agree, at least where no input lies at a threshold."""
+        return self.agreement >= CERTIFIED or self.is_certified_away
+
+    @property
+    def is_certified_away(self) -> bool:
+        """Whether swaps agree only where no input lies at a threshold."""
+        away = self.typical_agreement >= CERTIFIED and self.typical_share >= MIN_TYPICAL
+        return self.agreement < CERTIFIED and away
+
+    def __str__(self) -> str:
+        away = ""
+        if self.typical_share < 1:
+            away = (
+                f", {self.typical_agreement:.3f} away from thresholds, "
+                f"that is in {self.typical_share:.2f} of the pairs"
+            )
+        return (
+            f"{self.factor} = {self.concept} ({self.n_classes} values, read out "
+            f"{self.read_out:.3f}, swaps agree {self.agreement:.3f}{away})"
+        )
 
 
 @dataclass(frozen=True)
@@ -57,11 +93,7 @@ class GapReport:
         head = f"{self.site} → {self.next_site}:"
         if not self.factors:
             return f"{head} {self.note}"
-        each = "; ".join(
-            f"{one.factor} = {one.concept} ({one.n_classes} values, read out {one.read_out:.3f}, "
-            f"swaps agree {one.agreement:.3f})"
-            for one in self.factors
-        )
+        each = "; ".join(map(str, self.factors))
         with_context = f" with context {', '.join(self.context)}" if self.context else ""
         by_swaps = ", improved by swaps" if self.tuned else ""
         decoder = f"{self.decoder} decoder{by_swaps}{with_context}"
