@@ -112,8 +112,7 @@ def fit_recording(
     _save(found, output, settings_kept, about, force=force)
     _tell(found, output, _report(output), json=json)
     if not json:
-        print(f"Next:       {_next_command(path, output, asked, where)}")
-        print("            (--labels FILE judges concepts of your own instead)")
+        print(_next_step(path, output, asked, where))
     return DONE if found.status.converged else UNFINISHED
 
 
@@ -123,13 +122,16 @@ def _expected(cost: FitCost, max_seconds: float | None) -> str:
     return f"{cost} It ends after about {max_seconds:g} s with the best so far (--budget)."
 
 
-def _next_command(recording: Path, output: Path, asked: NetworkOptions, inputs: Path) -> str:
-    """The line that steers the run: it can be pasted as it is."""
+def _next_step(recording: Path, output: Path, asked: NetworkOptions, inputs: Path) -> str:
+    """The line that steers the run, which can be pasted as it is, and one about labels."""
     words = ["ucad", "steer", str(output), "--model", str(asked.model), "--inputs", str(inputs)]
     words += ["--recording", str(recording)]
     if asked.read_output is not None and ".py:" in asked.read_output:
         words += ["--read-output", asked.read_output]
-    return shlex.join(words)
+    return (
+        f"Next:       {shlex.join(words)}\n"
+        "            (--labels FILE judges concepts of your own instead)"
+    )
 
 
 def _save(
