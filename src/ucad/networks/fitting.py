@@ -267,11 +267,9 @@ def _observed(subject: Subject, diagnosis: Diagnosis, seed: int) -> Intervention
 def _status(found: BehaviourFit) -> FitStatus:
     lines = [line for gap in found.gaps for line in gap.factors]
     weak = [line.factor for line in lines if not line.is_certified]
-    n_away = sum(line.is_certified_away for line in lines)
-    away = f", {n_away} of these only where no input lies at a threshold" if n_away else ""
     reason = (
         f"{len(lines)} factors found by behaviour; swaps of {len(lines) - len(weak)} of them end "
-        f"as the network itself decides in at least {CERTIFIED:.0%} of unseen pairs{away}."
+        f"as the network itself decides in at least {CERTIFIED:.0%} of unseen pairs."
     )
     advice: tuple[str, ...] = ()
     if weak:

@@ -11,10 +11,6 @@ CERTIFIED = 0.95
 """Agreement of a factor's swaps with the network's own answers from which on it counts as the
 variable that the network uses."""
 
-MIN_TYPICAL = 0.5
-"""Share of the pairs that must lie away from thresholds for agreement there to count: if most
-inputs lie at thresholds, the variable has not the values that it is said to have."""
-
 
 @dataclass(frozen=True)
 class FactorReport:
@@ -43,14 +39,8 @@ class FactorReport:
 
     @property
     def is_certified(self) -> bool:
-        """Whether swaps agree, at least where no input lies at a threshold."""
-        return self.agreement >= CERTIFIED or self.is_certified_away
-
-    @property
-    def is_certified_away(self) -> bool:
-        """Whether swaps agree only where no input lies at a threshold."""
-        away = self.typical_agreement >= CERTIFIED and self.typical_share >= MIN_TYPICAL
-        return self.agreement < CERTIFIED and away
+        """Whether swaps agree on all pairs; what holds away from thresholds only is told beside."""
+        return self.agreement >= CERTIFIED
 
     def __str__(self) -> str:
         away = ""
