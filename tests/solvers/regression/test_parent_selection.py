@@ -8,6 +8,7 @@ import pytest
 from ucad.data import InterventionalData
 from ucad.scm.families import AFFINE, FAMILIES, NETWORK
 from ucad.solvers.regression.fitting import ROUGH, Fitter, Regression
+from ucad.solvers.regression.parent_selection import _leading as leading
 from ucad.solvers.regression.parent_selection import (
     causal_odds,
     fit_with_selection,
@@ -136,3 +137,11 @@ def test_regimes_of_a_cause_show_it_and_constant_ones_show_nothing(product):
     assert interventional_gains(constant, alone, everything(y), clamped, NETWORK, every)[1] == 0
     others = np.array([0, 2])
     assert interventional_gains(data.x, alone, everything(y), clamped, NETWORK, others)[1] == 0
+
+
+@pytest.mark.parametrize("shape", [(30, 7), (7, 30)])
+def test_leading_directions_are_those_of_a_singular_value_decomposition(shape):
+    columns = np.random.default_rng(0).standard_normal(shape)
+    left, size, _ = np.linalg.svd(columns)
+    found, expected = leading(columns)[:, ::-1], left[:, :2] * size[:2]
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-9)

@@ -55,6 +55,9 @@ __all__ = ["from_columns", "read_csv", "read_parquet", "write_csv", "write_parqu
 
 _METADATA = b"ucad"
 
+ROWS_AT_ONCE = 8192
+"""Samples of a parquet file that are decoded at a time: 33 MB of 500 variables."""
+
 
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
     """Reads a comma (`.csv`) or tab (`.tsv`, `.txt`) separated table with a header line."""
@@ -100,11 +103,39 @@ def read_parquet(path: Path, options: ReadOptions) -> InterventionalData:
         doubled = [n for n, count in Counter(parquet.read_schema(path).names).items() if count > 1]
         if doubled:
             raise FormatError(f"'{path}' has two columns of the same name: '{doubled[0]}'.")
-        table = parquet.read_table(path)
-        columns = {name: table.column(name).to_numpy() for name in table.column_names}
-        stored = (table.schema.metadata or {}).get(_METADATA)
-        side = None if stored is None else dict(parse_json(stored))
+        with parquet.ParquetFile(path) as file:
+            stored = (file.schema_arrow.metadata or {}).get(_METADATA)
+            side = None if stored is None else dict(parse_json(stored))
+            columns = _in_batches(file, _no_variables(options, side))
     return from_columns(columns, options, side)
+
+
+def _in_batches(file: Any, others: set[str]) -> dict[str, Any]:
+    """The columns by name: numbers as columns of one matrix, but for `others`.
+
+    Samples are decoded some at a time, so that a table takes hardly more than its matrix.
+    """
+    import pyarrow
+
+    names, kinds = file.schema_arrow.names, file.schema_arrow.types
+    is_number = [
+        (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)) and name not in others
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    slots = dict(zip(np.flatnonzero(is_number).tolist(), range(sum(is_number)), strict=True))
+    rest = [at for at in range(len(names)) if at not in slots]
+    x, at, kept = np.empty((file.metadata.num_rows, len(slots))), 0, []
+    for batch in file.iter_batches(ROWS_AT_ONCE):
+        for column, slot in slots.items():
+            x[at : at + len(batch), slot] = batch.column(column).to_numpy(zero_copy_only=False)
+        kept.append(batch.select(rest))
+        at += len(batch)
+    schema = pyarrow.schema([file.schema_arrow.field(column) for column in rest])
+    table = pyarrow.Table.from_batches(kept, schema=None if kept else schema)
+    return {
+        name: x[:, slots[at]] if at in slots else table.column(rest.index(at)).to_numpy()
+        for at, name in enumerate(names)
+    }
 
 
 def write_parquet(data: InterventionalData, path: Path) -> None:

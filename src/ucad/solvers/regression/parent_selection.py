@@ -267,7 +267,13 @@ def _explained(
 
 
 def _leading(columns: Float[np.ndarray, "samples columns"]) -> Float[np.ndarray, "samples few"]:
-    """The few leading principal directions of some columns."""
+    """The few leading principal directions C v of some columns C.
+
+    Where there are fewer samples than columns they come of C Cᵀ = U Λ Uᵀ, as U √Λ.
+    """
+    if len(columns) < columns.shape[1]:
+        values, units = np.linalg.eigh((columns @ columns.T).astype(np.float64))
+        return np.asarray(units[:, -N_LEADING:] * np.sqrt(np.maximum(values[-N_LEADING:], 0.0)))
     _, directions = np.linalg.eigh((columns.T @ columns).astype(np.float64))
     few: Float[np.ndarray, "samples few"] = columns @ directions[:, -N_LEADING:]
     return few

@@ -106,13 +106,15 @@ class Candidates:
         first = self.causes.may_cause
         known = KnownCandidates(self.problem)
         for may_cause in self._readings(done):
-            sets, _ = self._parent_sets(may_cause)
+            (sets, _), usable = self._parent_sets(may_cause), self._usable(may_cause)
             for j in self._smallest_first(sets):
                 pair = (j, tuple(sets[j].tolist()))
                 if not len(sets[j]) or pair in done:
                     continue
                 done.add(pair)
-                if self.problem.is_linear or known.leave_something(j, may_cause[:, j]):
+                if self.problem.is_linear or known.leave_something(
+                    j, may_cause[:, j], usable[:, j]
+                ):
                     allowed, widen = np.flatnonzero(may_cause[:, j]), may_cause is first
                     yield from known.keeping(
                         self.regressions.factors_of_variable(j, sets[j], allowed, widen=widen)
@@ -128,6 +130,12 @@ class Candidates:
                     yield from self.regressions.factors_of_variable(
                         j, parents, parents, widen=False
                     )
+
+    def _usable(self, may_cause: BooleanMatrix) -> BooleanMatrix:
+        """Whose functions may explain whom in a reading: short lists are no bar to them."""
+        possible = self.problem.admissible.may_precede & (may_cause | ~self.causes.may_cause)
+        evidence = self.causes.evidence
+        return may_cause | (possible if evidence is None else possible & evidence.is_open)
 
     def _smallest_first(self, sets: Sequence[Variables]) -> list[int]:
         """The variables by the number of their parents; as they stand where all are read."""

@@ -34,27 +34,32 @@ class KnownCandidates:
             self.functions.append(function)
             yield function
 
-    def leave_something(self, j: int, allowed: Bool[np.ndarray, " variables"]) -> bool:
-        """Whether the allowed variables predict what candidates made of them leave of x_j.
+    def leave_something(
+        self,
+        j: int,
+        allowed: Bool[np.ndarray, " variables"],
+        usable: Bool[np.ndarray, " variables"],
+    ) -> bool:
+        """Whether allowed variables predict what candidates made of usable ones leave of x_j.
 
         A variable of several factors, or a second child of one, is a function of candidates that
         were read off others, so that to fit it to its many parents would show nothing new. What is
         left of it is asked of additive functions, which cost a hundredth of a network.
         """
-        usable = [f for f in self.functions if allowed[f.parents].all()]
-        if not usable:
+        candidates = [f for f in self.functions if usable[f.parents].all()]
+        if not candidates:
             return True
-        left = self._left(usable, self.problem.regression(j))[:, None]
+        left = self._left(candidates, self.problem.regression(j))[:, None]
         only = np.zeros((len(allowed), len(allowed)), dtype=bool)
         only[:, j] = allowed
         (parents,), _ = parent_sets(self.problem, only, lambda _: left, backward=False, of=[j])
         return len(parents) > 0
 
     def _left(
-        self, usable: Sequence[Function], regression: Regression
+        self, candidates: Sequence[Function], regression: Regression
     ) -> Float[np.ndarray, " samples"]:
         """The target less a sum of functions of single candidates, by least squares."""
-        values = values_of(usable, self.problem.data.x)
+        values = values_of(candidates, self.problem.data.x)
         features = self.problem.variable_family.features(values).reshape(len(values), -1)
         design = np.column_stack([features, np.ones(len(values))])
         weighted = design * regression.weights[:, None]
