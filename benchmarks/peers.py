@@ -188,10 +188,11 @@ def table(rows: list[dict[str, object]]) -> str:
     order = list(PEERS)
     rows = sorted(rows, key=lambda r: (r["simulator"], r["n"], order.index(str(r["peer"]))))
     for row in rows:
-        ended = f"{row['cpu_seconds']:.0f} | {row['shd']} | {row['edges']} ({row['found']})"
         if row["cpu_seconds"] is None:
             why = "stopped" if row["exit"] in (-9, -24) else "failed"
             ended = f"{why} within {row['max_seconds']} | – | –"
+        else:
+            ended = f"{row['cpu_seconds']:.1f} | {row['shd']} | {row['edges']} ({row['found']})"
         lines.append(
             f"| {row['simulator']} | {row['n']:,} | {row['peer']} | {PEERS[str(row['peer'])][1]} "
             f"| {ended} |"

@@ -12,6 +12,13 @@ def test_the_page_shows_the_tracked_rows():
     assert scale.page(text, rows[1:]) != text
 
 
+def test_the_page_shows_the_rows_of_other_learners():
+    rows = scale.rows_of(peers.ROWS)
+    text = scale.PAGE.read_text()
+    assert peers.page(text, rows) == text
+    assert peers.page(text, rows[1:]) != text
+
+
 def test_a_missing_an_extra_and_a_reversed_edge_count_one_each():
     truth = np.zeros((4, 4), dtype=bool)
     truth[0, 1] = truth[1, 2] = True
