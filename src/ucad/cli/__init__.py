@@ -37,6 +37,16 @@ __all__ = ["app", "main"]
 OK, NOT_IN_FULL, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: 2 is what shells and option parsers use for wrong use, and 130 is 128 + SIGINT."""
 
+
+def _shown_default(value: object) -> str | None:
+    """A default in the help, unless it says nothing: a flag not given, an empty list or text.
+
+    >>> _shown_default(False), _shown_default(()), _shown_default(0)
+    (None, None, '0')
+    """
+    return None if value is False or value in ("", (), None) else str(value)
+
+
 app = App(
     name="ucad",
     version=__version__,
@@ -45,7 +55,7 @@ app = App(
         "Add --debug to any command to see where an error comes from."
     ),
     help_format="markdown",
-    default_parameter=Parameter(negative=""),
+    default_parameter=Parameter(negative="", show_default=_shown_default),
     suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
 app.command(demo)

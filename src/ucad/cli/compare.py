@@ -27,7 +27,7 @@ def compare(
     """Say which factors and edges of two runs agree, beside what unrelated runs would give.
 
     Factors are matched by their values on common samples: those stored with both runs, or those
-    given. The runs may be of other seeds, batches or data sets; variables are matched by name.
+    given. The runs may differ in seed, batch or data set; variables are matched by name.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def compare(
     data
         A data file to compare on, in the units of both runs.
     seed
-        Of the chance levels.
+        Random seed of the chance levels.
     json
         Print JSON.
     """

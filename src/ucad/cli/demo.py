@@ -42,7 +42,7 @@ def demo(
     size
         Variables-factors: 16-3, 64-6 or 128-8.
     seed
-        What makes the problem.
+        Random seed of the problem.
     output
         The folder to write; what an earlier demo wrote there is replaced.
     quiet

@@ -43,15 +43,15 @@ def evaluate(
     For two files of factors: ucad evaluate --learned z_hat.npy --true z.npy
 
     Args:
-        run: folder of a fitted run.
-        truth: folder of the simulated problem the run was fitted on.
-        learned: learned factors, .npy or .csv, one sample a row.
-        true: true factors on the same samples, .npy or .csv.
-        metrics: which metrics to compute; by default all but those that take long at this size
+        run: The folder of a fitted run.
+        truth: The folder of the simulated problem the run was fitted on.
+        learned: Learned factors, .npy or .csv, with one row per sample.
+        true: True factors on the same samples, .npy or .csv.
+        metrics: Which metrics to compute; by default all but those that take long at this size
             (dci, then r2_mlp), which are named below the table.
-        trees: the boosted trees of dci; its values depend on them.
-        seed: of splits, resamples, permutations and rotations.
-        json: print JSON instead of a table.
+        trees: The boosted trees of dci; its values depend on them.
+        seed: Random seed of splits, resamples, permutations and rotations.
+        json: Print JSON instead of a table.
     """
     if run is not None and truth is not None:
         table = evaluate_run(run, truth, metrics=metrics, trees=trees, seed=seed)

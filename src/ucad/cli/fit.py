@@ -82,7 +82,7 @@ def fit(
     gene_sets
         A GMT or TSV file of gene sets that factors are tested for, in the report.
     device
-        Where to compute.
+        Where to compute: cpu (the default), cuda, or another device of torch.
     runs
         How many fits on parts of the samples tell what comes back, such as 50: that many times
         the cost of one fit. Stopped, it is resumed by --resume.
@@ -249,12 +249,14 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         from ucad.cli.support import show_support
 
         show_support(model.support_)
+    said = None if model.path_ is None else model.path_["reason"]
     for note in status.notes:
-        print(f"· {_lines(note)}")
+        if said is None or said not in note:
+            print(f"· {_lines(note)}")
     print(f"\n{_lines(str(status))}\n{_lines(verdict)}\n")
     print(f"Run folder: {output}\nReport:     {page}\nWhy:        ucad certify {output}")
     if status.interrupted:
-        print("The fit was interrupted; go on with the same command and --resume.")
+        print("The fit was interrupted; the same command with --resume continues it.")
 
 
 def _lines(text: str) -> str:

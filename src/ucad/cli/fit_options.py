@@ -74,7 +74,7 @@ class ModelOptions:
     Attributes:
         factor_mechanism: How factors are made of variables: auto, linear, mlp or spline. With auto
             they are linear unless held-out samples show that something is left.
-        variable_mechanism: How variables are made of factors: the same.
+        variable_mechanism: How variables are made of factors: the same choices.
         budget: The seconds it may take; the best found until then is kept (exit code 1).
         measurement: How variables were read: none (without noise), gaussian (see
             --measurement-noise), counts (whole numbers, or log(1 + count / depth)) or auto (counts

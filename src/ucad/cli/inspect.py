@@ -15,7 +15,9 @@ __all__ = ["certify", "report", "write_run_report"]
 
 
 def certify(run: Path, /, *, claim: str = "graph", json: bool = False) -> int:
-    """Say what may be claimed of a fitted model. Ends with 0 if it may, with 1 if not in full.
+    """Say what may be claimed of a fitted model.
+
+    Exit code 0: the graph (or what --claim names) may be claimed in full. 1: in part, or not.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def _run_script(script: Path) -> dict[str, Any]:
 
 
 def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
-    """The outcome, the concepts and perhaps the bases, one entry an input each."""
+    """The outcome, the concepts and perhaps the bases, one entry per input each."""
     from ucad.networks.passes import n_inputs
 
     if path.suffix != ".npz":
@@ -150,7 +150,7 @@ def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
             name == OUTCOME and values.ndim == 2 and len(values) == n_inputs(inputs)
         ):
             raise InvalidInputError(
-                f"'{name}' in '{path}' must have one entry an input, {n_inputs(inputs)}. "
+                f"'{name}' in '{path}' must have one entry per input, {n_inputs(inputs)}. "
                 f"Got the shape {values.shape} instead."
             )
     return labels

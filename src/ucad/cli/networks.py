@@ -58,7 +58,7 @@ def record(
     """Record a network's units, left alone and clamped one by one, as a data set.
 
     The script that makes the model is run: only name one that you trust. An interrupted recording
-    goes on with the same command. Then:
+    is resumed by the same command. Then:
     ucad fit recording/ --model script.py:name --inputs FILE -o run/
 
     Parameters
@@ -68,7 +68,7 @@ def record(
         one. A file of weights alone (.pt, .safetensors) does not say how they are computed with:
         let a script load it.
     inputs
-        A .npy file with one input a row, or an .npz file whose arrays are the model's arguments
+        A .npy file with one row per input, or an .npz file whose arrays are the model's arguments
         (by name; arrays arg_0, arg_1, ... by position). Arrays named @... are not given to the
         model: positions per row, and @mask for tokens that count (else attention_mask).
     sites
@@ -104,7 +104,7 @@ def record(
     precision
         float64 or float32.
     seed
-        Of the inputs and values that are drawn.
+        Random seed of the inputs and values that are drawn.
     quiet
         Show no progress.
     """

@@ -52,7 +52,7 @@ def simulate(
         The folder to write: train, validation and test data, the true factors of the test data,
         and the true model in truth/; for a world also world.json and truth.npz.
     seed
-        What makes the problem.
+        Random seed of the problem.
     samples
         How many samples there are for training and validation together; 10000 in the paper's
         settings, the world's own number elsewhere.

@@ -76,9 +76,9 @@ def steer(
     inputs
         Its inputs, as for ucad record; at least two.
     labels
-        An .npz file with one entry an input in every array: outcome (the right decision, 0, 1, ...)
-        and concepts of any name, of which the outcome is a function. An array bases, if there is
-        one, says on which inputs (True) factors are set.
+        An .npz file with one entry per input in every array: outcome (the right decision, 0, 1,
+        ...) and concepts of any name, of which the outcome is a function. An array bases, if there
+        is one, says on which inputs (True) factors are set.
     recording
         The recording folder, to know the activations; inferred from the inputs if not given.
     pairs
@@ -102,7 +102,7 @@ def steer(
         multi-label network, outcome being inputs x labels) or label:3 (one of them). By default
         as for the fit.
     seed
-        Of pairs and placebos.
+        Random seed of pairs and placebos.
     output
         The JSON file to write; steering.json in the run folder if not given.
     json

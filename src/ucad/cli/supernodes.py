@@ -42,7 +42,7 @@ def supernodes(
     max_nodes
         The most influential nodes are taken if there are more.
     seed
-        Of the random groups that the groups are compared with.
+        Random seed of the random groups that the groups are compared with.
     force
         Replace the output if it exists.
     """

@@ -107,7 +107,7 @@ def _kept_so_far(output: Path, error: OSError) -> int:
     n_rows = len(read_rows(output))
     if not n_rows:
         raise error
-    text = "%s: '%s' holds the %d rows that were finished, and the same command goes on with them."
+    text = "%s: '%s' holds the %d rows that were finished, and the same command does the others."
     _logger.warning(text, error.strerror or error, output, n_rows)
     return UNFINISHED
 
@@ -121,7 +121,7 @@ def _tell(report: SweepReport, output: Path) -> int:
     if len(report.failed) > 5:
         print(f"… and {len(report.failed) - 5} more. Try them again with --retry-failed.")
     if report.left_out:
-        print(f"{len(report.left_out)} fits are left; the same command goes on with them.")
+        print(f"{len(report.left_out)} fits are left; the same command does them.")
     if report.interrupted:
         return INTERRUPTED
     return UNFINISHED if report.failed or report.left_out else DONE

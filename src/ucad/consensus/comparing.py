@@ -113,10 +113,10 @@ class Comparison:
         n_first, n_second = len(self.factors), self.n_agreeing + len(self.only_second)
         A = next(one for one in self.edges if one.graph is Graph.A)
         beyond = "more than" if A.jaccard > A.chance_high else "no more than"
+        agree = "1 factor agrees" if self.n_agreeing == 1 else f"{self.n_agreeing} factors agree"
         return (
-            f"{self.n_agreeing} of {n_first} and {n_second} factors agree; {A.n_common} of "
-            f"{A.n_first} and {A.n_second} edges between variables are in both, {beyond} unrelated "
-            f"models have in common."
+            f"{agree} (of {n_first} and {n_second}). Edges between variables in both: {A.n_common} "
+            f"(of {A.n_first} and {A.n_second}), {beyond} unrelated models have in common."
         )
 
     def to_json(self) -> str:

@@ -47,15 +47,15 @@
     { selector: "node.chosen", style: { "border-width": 4, "border-color": c.chosen, "z-index": 9 } },
   ];
 
-  // The smallest distance of two nodes of one column, in rows; at least 1.
-  const closest = (nodes) => {
+  // How long a row must be so that no two nodes of a column touch; at most the width of a node
+  // with its margin. Factors are wider, and drawn larger where the graph is seen from afar.
+  const rowFor = (nodes, wide) => {
     const sorted = [...nodes].sort((a, b) => a[3] - b[3] || a[4] - b[4]);
-    let least = Infinity;
-    sorted.forEach((node, at) => {
-      const before = sorted[at - 1];
-      if (before && before[3] === node[3]) least = Math.min(least, node[4] - before[4]);
+    const wanted = sorted.slice(1).map((node, at) => {
+      const before = sorted[at];
+      return before[3] === node[3] ? ((node[2] ? 1.4 : 1) * wide) / (node[4] - before[4]) : 0;
     });
-    return Number.isFinite(least) ? Math.max(1, least) : 1;
+    return Math.min(wide, Math.max(...wanted, 0) || wide);
   };
 
   // Columns and rows become pixels so that the whole fills its frame without overlaps; on a tall
@@ -63,10 +63,9 @@
   const arrange = (nodes, level) => {
     const size = (at) => Math.max(...nodes.map((n) => Math.abs(n[at]))) * 2 || 1;
     const [columns, rows] = [size(3), size(4)], aspect = box.clientWidth / Math.max(1, box.clientHeight);
-    const nearest = closest(nodes);
     const fitted = (turned) => {
       const [across, wide] = turned ? [level === "high" ? 80 : 66, level === "high" ? 104 : 78] : [170, level === "high" ? 70 : 32];
-      const least = wide / nearest;
+      const least = rowFor(nodes, wide);
       const shape = turned ? 1 / aspect : aspect;
       const columnGap = Math.min(420, Math.max(across, (shape * (rows * least + 40) - 100) / columns));
       const rowGap = Math.min(2.2 * wide, Math.max(least, ((columns * columnGap + 100) / shape - 40) / rows));
@@ -177,7 +176,7 @@
     state.cy = cy;
     box.cytoscape = cy;
     if (cy.zoom() > 1.6) { cy.zoom(1.6); cy.center(); }
-    state.size = Math.min(3.2, Math.max(1, 0.75 / cy.zoom()));
+    state.size = Math.min(state.level === "high" ? 1.15 : 3.2, Math.max(1, 0.75 / cy.zoom()));
     recolour(dark.matches);
     restore();
     clearTimeout(state.later);
