@@ -266,7 +266,8 @@ def _lines(text: str) -> str:
 def _number(path: dict[str, Any]) -> str:
     from ucad.consensus.recommendation import Recommendation
 
-    return str(Recommendation(**{name: path[name] for name in Recommendation.__annotations__}))
+    named = {name: path[name] for name in Recommendation.__annotations__}
+    return str(Recommendation(**{**named, "plausible": tuple(path["plausible"])}))  # JSON's list
 
 
 def _some(names: tuple[str, ...], most: int = 6) -> str:
