@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +27,9 @@ LABELS = {
     "exact": "share of exact graphs",
     "validation_nll": "validation NLL",
 }
+TITLE_WIDTH = 30
+"""Characters of a line of the title of a small diagram."""
+
 COLOURS = ("#2a6f97", "#c8553d", "#588157", "#7b4b94")
 
 
@@ -126,7 +130,8 @@ def draw_calibration(
         axis.axhline(0.9, color="black", lw=0.4)
         axis.axvline(bins[-2], color="black", lw=0.4)
         n_passed = sum(bool(one.get("passed")) for one in own)
-        axis.set_title(f"{name}\n{n_passed} of {len(own)} passed", fontsize=7)
+        title = textwrap.fill(name, TITLE_WIDTH)
+        axis.set_title(f"{title}\n{n_passed} of {len(own)} passed", fontsize=7)
         axis.set(xlim=(0, 1), ylim=(0, 1.02))
         axis.tick_params(labelsize=6)
     figure.supxlabel("support of an edge between variables", fontsize=8)
