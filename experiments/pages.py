@@ -165,7 +165,7 @@ def results_page() -> str:
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
     return text.format(
         version=ucad.__version__,
-        current=current_table(told, not_told, rows_in("3000/recovery-paper.jsonl")),
+        current=current_table(told, not_told, fresh("recovery-paper.jsonl")),
         screens_seeds=seeds_of(screen),
         factors_seeds=seeds_of(counted),
         real_seeds=seeds_of(measured),
