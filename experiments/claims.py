@@ -35,7 +35,7 @@ MUST_REFUSE = {
     Violation.DIRECT_EDGE: "edge",
     Violation.HIDDEN_CAUSE: "cause",
     Violation.NOT_A_CLAMP: "clamp",
-    Violation.FEEDBACK: "edge",
+    Violation.FEEDBACK: "feedback",
     Violation.NOISY_FACTOR: "cause",
 }
 """Worlds in which no f-SCM with that many factors is right, and the suggestion that is expected.
@@ -292,6 +292,7 @@ def _fired(found: Any) -> list[str]:
         "edges": bool(found["edges"].details["unsupported"]),
         "cancelled": bool(found["edges"].details["cancelled"]),
         "upstream": found["upstream"].answer.value == "no",
+        "feedback": found["feedback"].answer.value == "no",
         "shared noise": bool(found["scale"].details["with_shared_noise"])
         or found["noise"].answer.value == "no",
         "contradicted": found["directions"].details["contradicted"] > 0,

@@ -31,11 +31,11 @@ def test_feedback_is_seen_where_neither_end_was_ever_acted_on(strength):
     assert "X1" in (strongest["first"], strongest["second"])
 
 
-def test_feedback_is_refused_and_called_an_edge_or_a_hidden_cause():
+def test_feedback_between_variables_never_acted_on_is_refused_and_named():
     system = System(direct=direct_edge(5, 0, 0.25), targets=((2,), (3,), (6,), (7,)))
     found = certificate(SCM, system)
     assert found.may_claim("graph").answer is Answer.NO
-    assert {"edge", "cause"} & {one.kind for one in found.suggestions[:2]}
+    assert {"feedback", "cause"} & {one.kind for one in found.suggestions[:2]}
 
 
 def test_a_hidden_cause_of_two_unrelated_variables_is_seen():

@@ -17,10 +17,11 @@ DETAILS = {
     "directions": {"contradicted": 0, "by_orientation_only": 0, "by_acting_on_the_effect": 0},
     "distinct": {"explain_nothing": []},
     "scale": {"with_shared_noise": []},
+    "feedback": {"n_pairs": 9, "smallest_correlation_seen": 0.06},
 }
 KEYS = (
     *("fit", "left", "clamps", "upstream", "edges", "acyclic", "directions", "anchors", "unique"),
-    *("distinct", "scale", "exact", "effects", "error", "regimes", "noise"),
+    *("distinct", "scale", "exact", "effects", "error", "regimes", "noise", "feedback"),
 )
 GOOD = {
     key: Claim(key, f"Is {key} good?", Answer.YES, f"Text of {key}.", "-", DETAILS.get(key, {}))
@@ -50,13 +51,22 @@ def test_good_answers_permit_everything_in_the_order_to_read_it():
     assert verdict(permitted, ()).startswith("May be claimed: which variables make")
 
 
-@pytest.mark.parametrize("key", ["fit", "left", "clamps", "upstream", "noise", "acyclic"])
+@pytest.mark.parametrize(
+    "key", ["fit", "left", "clamps", "upstream", "feedback", "noise", "acyclic"]
+)
 def test_what_refutes_the_model_refuses_graph_directions_factors_and_values(key):
     found = answers(given({key: Answer.NO}))
     assert {found[what] for what in WHATS[:4]} == {Answer.NO}
     assert found["predictions"] is (Answer.NO if key == "clamps" else Answer.PARTLY)
     text = verdict(given({key: Answer.NO}), ())
     assert f"may not be claimed. Is {key} good? No." in text
+
+
+def test_a_claimed_graph_says_what_feedback_would_have_gone_unnoticed():
+    graph = given()[0]
+    assert any("less than 0.4 % of their noise" in text for text in graph.conditions)
+    alone = given(feedback={"n_pairs": 0})[0]
+    assert not any("unnoticed" in text for text in alone.conditions)
 
 
 def test_no_edge_of_worth_refuses_the_graph_and_some_without_worth_are_left_out():
@@ -78,6 +88,7 @@ def test_values_carry_what_is_doubtful_about_their_factors():
     ("changes", "options", "answer", "reason"),
     [
         ({"left": Answer.UNKNOWN}, {}, Answer.UNKNOWN, "Text of left."),
+        ({"feedback": Answer.UNKNOWN}, {}, Answer.PARTLY, "Text of feedback."),
         ({}, {"left": {"below_resolution": ["X9"]}}, Answer.PARTLY, "too little of X9"),
         ({}, {"left": {"findings": [{"level": 0}]}}, Answer.PARTLY, "another shape"),
         ({"noise": Answer.UNKNOWN}, {}, Answer.PARTLY, "Text of noise."),

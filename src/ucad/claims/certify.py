@@ -12,14 +12,16 @@ from ucad.claims.certificate import Certificate
 from ucad.claims.clamps import clamps
 from ucad.claims.directions import directions
 from ucad.claims.edges import edge_worth
+from ucad.claims.feedback import feedback
 from ucad.claims.leftover_claim import nothing_left
 from ucad.claims.mechanism_class import values
 from ucad.claims.own_noise import own_noise
 from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
 from ucad.claims.regimes import held_out_regimes, predicted_effects
 from ucad.claims.samples import TestSamples
+from ucad.claims.silent_regimes import moving_without_targets
 from ucad.claims.structure import acyclicity, anchors, distinctness, uniqueness
-from ucad.claims.suggestions import Suggestion, suggestions
+from ucad.claims.suggestions import Evidence, Suggestion, suggestions
 from ucad.claims.upstream import upstream
 from ucad.claims.verdict import permissions, verdict
 from ucad.claims.weights import Weights
@@ -132,6 +134,7 @@ class _Tests:
             clamps(samples, soft),
             upstream(samples, soft),
             own_noise(samples),
+            feedback(samples, soft),
             edge_worth(samples),
             acyclicity(scm.graph, data),
             directions(samples, data, open_directions, soft),
@@ -157,16 +160,16 @@ class _Tests:
         clamped, contradicted = (by_key[key].details for key in ("clamps", "directions"))
         soft = clamped["told_soft"] if contradicted["edges_contradicted"] else []
         shared = by_key["noise"].details["shared"]
-        back = [{"variable": pair["first"]} for pair in shared if pair["is_below"]]
         together = [pair[end] for pair in shared for end in ("first", "second")]
-        return suggestions(
-            self.adequacy,
-            self.weights,
-            [*clamped["not_clamped"], *proved_soft, *soft],
-            contradicted["edges_contradicted"],
-            [*by_key["upstream"].details["moved"], *back],
-            [*by_key["scale"].details["with_shared_noise"], *together],
+        evidence = Evidence(
+            not_clamped=[*clamped["not_clamped"], *proved_soft, *soft],
+            contradicted=contradicted["edges_contradicted"],
+            moved=by_key["upstream"].details["moved"],
+            noisy=[*by_key["scale"].details["with_shared_noise"], *together],
+            back=by_key["feedback"].details["back"],
+            silent=moving_without_targets(self.samples),
         )
+        return suggestions(self.adequacy, self.weights, evidence)
 
 
 def _check_variables(scm: FactorSCM, name: str, part: InterventionalData | None) -> None:

@@ -14,7 +14,7 @@ from ucad.claims.control import MAX_SMALLEST_SHARE
 from ucad.claims.ridge import curves, fitted
 from ucad.claims.samples import Rows, TestSamples
 
-__all__ = ["SharedNoise", "own_noise"]
+__all__ = ["SharedNoise", "beyond_factors", "own_noise"]
 
 MIN_SHARE = 0.0025
 """r² of two residuals, |r| = .05, above which noise counts as shared. On 23 right models of
@@ -111,6 +111,19 @@ def _shared(
     return sorted(found, key=lambda one: one.P)
 
 
+def beyond_factors(samples: TestSamples, j: int) -> Float[np.ndarray, " samples"]:
+    """e_j minus a smooth function of the factors of j, over samples in which j is free; else 0.
+
+    What is left no longer depends on how the shape of F_X was fitted.
+    """
+    rows, factors = np.flatnonzero(~samples.is_intervened[:, j]), samples.factors_of[j]
+    e = np.zeros(len(samples.residual))
+    e[rows] = samples.residual[rows, j]
+    if len(factors) and len(rows):
+        e[rows] -= fitted(curves(samples.z[np.ix_(rows, factors)]), e[rows])[0]
+    return e
+
+
 def _centred(
     samples: TestSamples, smoothed: Rows | None = None
 ) -> tuple[Residuals, Bool[np.ndarray, "rows some"]]:
@@ -123,13 +136,10 @@ def _centred(
     """
     some = np.arange(samples.n_variables) if smoothed is None else smoothed
     free = ~samples.is_intervened[:, some]
-    e = np.where(free, samples.residual[:, some], 0.0)
-    if smoothed is not None:
-        for at, j in enumerate(some):
-            rows, factors = np.flatnonzero(free[:, at]), samples.factors_of[j]
-            if len(factors) and len(rows):
-                columns = curves(samples.z[np.ix_(rows, factors)])
-                e[rows, at] -= fitted(columns, e[rows, at])[0]
+    if smoothed is None:
+        e = np.where(free, samples.residual, 0.0)
+    else:
+        e = np.stack([beyond_factors(samples, int(j)) for j in some], axis=1)
     order = np.argsort(samples.regime, kind="stable")
     starts = np.flatnonzero(np.diff(samples.regime[order], prepend=-1))
     total, count = (np.add.reduceat(v[order].astype(np.float64), starts) for v in (e, free))

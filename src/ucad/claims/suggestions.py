@@ -10,21 +10,14 @@ import numpy as np
 
 from ucad.claims.adequacy import MIN_SHARE, Adequacy, Finding, Level
 from ucad.claims.answers import listed
-from ucad.claims.clamps import centred_within
-from ucad.claims.ridge import Ridge, curves
+from ucad.claims.partial_slopes import MIN_ACTED_ROWS, differs, linear_and_curved, moves
 from ucad.claims.samples import TestSamples
 from ucad.claims.weights import Weights
 
-__all__ = ["Suggestion", "suggestions"]
+__all__ = ["Evidence", "Suggestion", "suggestions"]
 
 MANY_EQUAL = 0.5
 """A variable that has one and the same value in more than half of its samples has many zeros."""
-
-SIGNIFICANT = 4.0
-"""Standard errors above which the effect of acting on something counts as seen."""
-
-MIN_ACTED_ROWS = 20
-"""Samples of a regime for its effect to be looked at."""
 
 MAX_CANDIDATES = 30
 """How many possible causes of each finding are looked at."""
@@ -38,8 +31,14 @@ MAX_FINDINGS = 12
 CONTRADICTED_WEIGHT = 0.5
 """The weight of edges that do not act, or act both ways, where nothing else was found."""
 
-FIXED = 1e-6
-"""The variance below which a variable was held at one value."""
+PROVED_WEIGHT = 10.0
+"""The weight of interventions that proved to be no clamps: nothing else is said before it."""
+
+SILENT_WEIGHT = 1.5
+"""The weight of regimes that move something without a measured target: above any finding."""
+
+HEARD_WEIGHT = 1.2
+"""The weight of clear feedback: just above any finding, and twice that where nothing is left."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Suggestion:
     """One explanation of what was found.
 
     Attributes:
-        kind: `factor`, `edge`, `cause`, `clamp`, `class`, `zeros` or `regime`.
+        kind: `factor`, `edge`, `feedback`, `cause`, `clamp`, `class`, `zeros` or `regime`.
         weight: how much speaks for it; only the order means something.
         text: the explanation, in plain words.
     """
@@ -60,6 +59,7 @@ class Suggestion:
 _TEXTS = {
     "factor": "A factor is missing: ask for more factors.",
     "edge": "A variable acts on another one directly, not through the factors.",
+    "feedback": "A variable acts back on its own causes (a cycle).",
     "cause": "Something that was not measured acts on several variables (a hidden common cause).",
     "clamp": "An intervention is not a clamp: a shift, a knock-down, or an edge that points the "
     "wrong way.",
@@ -69,75 +69,122 @@ _TEXTS = {
 }
 
 
-def suggestions(
-    adequacy: Adequacy,
-    weights: Weights,
-    not_clamped: list[str],
-    contradicted: list[list[str]],
-    moved: Sequence[Mapping[str, Any]] = (),
-    noisy: Sequence[str] = (),
-) -> tuple[Suggestion, ...]:
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What other tests found that explains a refusal.
+
+    Attributes:
+        not_clamped: variables or regimes that still listen to their factors where acted on.
+        contradicted: edges, (cause, effect), that interventions contradict.
+        moved: what goes with a cause that was set from outside and is not below it.
+        noisy: factors, or variables, that share noise.
+        back: effects that go with the noise of their causes, the clearest first.
+        silent: regimes that move something although nothing measured was acted on.
+    """
+
+    not_clamped: Sequence[str] = ()
+    contradicted: Sequence[Sequence[str]] = ()
+    moved: Sequence[Mapping[str, Any]] = ()
+    noisy: Sequence[str] = ()
+    back: Sequence[Mapping[str, Any]] = ()
+    silent: Sequence[str] = ()
+
+
+def suggestions(adequacy: Adequacy, weights: Weights, evidence: Evidence) -> tuple[Suggestion, ...]:
     """Weighs the explanations of all findings.
 
     Args:
         adequacy: what is left.
         weights: for values that repeat.
-        not_clamped: variables that still listen to their factors where they were acted on.
-        contradicted: edges, (cause, effect), that interventions contradict.
-        moved: what goes with a cause that was set from outside and is not below it.
-        noisy: factors whose children share noise.
+        evidence: what other tests found.
     """
-    samples = adequacy.samples
-    votes: dict[str, float] = dict.fromkeys(_TEXTS, 0.0)
-    names: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
-    if not_clamped:
-        votes["clamp"] = 10.0
-        names["clamp"] = not_clamped
+    ballot = _Ballot.empty()
+    _hear_interventions(ballot, evidence)
     graph_findings = adequacy.at(Level.GRAPH)[:MAX_FINDINGS]
+    _hear_findings(ballot, adequacy, graph_findings)
+    if not graph_findings:
+        _hear_doubts(ballot, evidence, [one.variable for one in adequacy.at(Level.SHAPE)])
+    _add_zeros(ballot, weights)
+    return tuple(
+        Suggestion(kind, round(weight, 3), _worded(kind, ballot.names[kind]))
+        for kind, weight in sorted(ballot.votes.items(), key=lambda vote: -vote[1])
+        if weight > 0
+    )
+
+
+class _Ballot(NamedTuple):
+    """The weight of every kind, and the names it was seen at."""
+
+    votes: dict[str, float]
+    names: dict[str, list[str]]
+
+    @classmethod
+    def empty(cls) -> _Ballot:
+        return cls(dict.fromkeys(_TEXTS, 0.0), {kind: [] for kind in _TEXTS})
+
+    def add(self, kind: str, weight: float, names: Sequence[str]) -> None:
+        """Adds a weight where there are names to it."""
+        if names and weight > 0:
+            self.votes[kind] += weight
+            self.names[kind] += names
+
+
+def _hear_interventions(ballot: _Ballot, evidence: Evidence) -> None:
+    """What stands whatever else was found.
+
+    Targets that still listen are no clamps. A regime that moves something without a measured target
+    acts on something unmeasured. What goes with the noise of its own cause, and not only by its
+    own noise, acts back on it; a hidden cause of both would show in their noise alone.
+    """
+    ballot.add("clamp", PROVED_WEIGHT, evidence.not_clamped)
+    ballot.add("cause", SILENT_WEIGHT, evidence.silent)
+    ballot.add("regime", SILENT_WEIGHT, evidence.silent)
+    if evidence.back and evidence.back[0]["is_heard"]:
+        ballot.add("feedback", HEARD_WEIGHT, _pairs(evidence.back, is_heard=True))
+
+
+def _hear_doubts(ballot: _Ballot, evidence: Evidence, shapes: Sequence[str]) -> None:
+    """What counts only where nothing is left of any variable, since that would explain it."""
+    effects = [effect for _, effect in evidence.contradicted]
+    ballot.add("class", 1.0, shapes)
+    ballot.add("cause", CONTRADICTED_WEIGHT, effects)
+    ballot.add("edge", CONTRADICTED_WEIGHT / 2, effects)
+    ballot.add("cause", 1.0, evidence.noisy)
+    ballot.add("edge", 1.0, [str(row["variable"]) for row in evidence.moved])
+    is_heard = bool(evidence.back) and bool(evidence.back[0]["is_heard"])
+    weight = HEARD_WEIGHT if is_heard else CONTRADICTED_WEIGHT
+    ballot.add("feedback", weight, _pairs(evidence.back, is_heard=is_heard))
+
+
+def _pairs(back: Sequence[Mapping[str, Any]], *, is_heard: bool) -> list[str]:
+    return [f"{row['effect']} on {row['cause']}" for row in back if row["is_heard"] == is_heard]
+
+
+def _hear_findings(ballot: _Ballot, adequacy: Adequacy, graph_findings: Sequence[Finding]) -> None:
+    """Every variable with something left has one vote, shared among its explanations."""
+    samples = adequacy.samples
     beyond_parents = {finding.variable for finding in adequacy.at(Level.PARENTS)}
-    driven = [finding for finding in graph_findings if _causal(samples, finding)]
+    driven = {finding.variable for finding in graph_findings if _causal(samples, finding)}
     for finding in graph_findings:
         reading = _Reading(
             is_beyond_parents=finding.variable in beyond_parents,
-            is_source_driven=bool({one.variable for one in driven} & _first_source(finding)),
+            is_source_driven=bool(driven & _first_source(finding)),
         )
         for kind, weight in _votes(samples, finding, reading).items():
-            votes[kind] += weight / len(graph_findings)
-            names[kind] += [finding.variable] if weight > 0 else []
-    if not graph_findings and adequacy.at(Level.SHAPE):
-        votes["class"] += 1.0
-        names["class"] = [finding.variable for finding in adequacy.at(Level.SHAPE)]
-    if contradicted and not graph_findings:
-        votes["cause"] += CONTRADICTED_WEIGHT
-        votes["edge"] += CONTRADICTED_WEIGHT / 2
-        names["cause"] = names["edge"] = [effect for _, effect in contradicted]
-    if noisy and not graph_findings:
-        votes["cause"] += 1.0
-        names["cause"] = [*names["cause"], *noisy]
-    if moved and not graph_findings:
-        votes["edge"] += 1.0
-        names["edge"] += [str(row["variable"]) for row in moved]
-    _add_zeros(votes, names, weights)
-    return tuple(
-        Suggestion(kind, round(weight, 3), _worded(kind, names[kind]))
-        for kind, weight in sorted(votes.items(), key=lambda vote: -vote[1])
-        if weight > 0
-    )
+            ballot.add(kind, weight / len(graph_findings), [finding.variable])
 
 
 def _worded(kind: str, names: list[str]) -> str:
     return f"{_TEXTS[kind]} (Seen at {listed(dict.fromkeys(names))}.)" if names else _TEXTS[kind]
 
 
-def _add_zeros(votes: dict[str, float], names: dict[str, list[str]], weights: Weights) -> None:
-    concerned = [name for kind in tuple(names) for name in names[kind]]
+def _add_zeros(ballot: _Ballot, weights: Weights) -> None:
+    concerned = {name for names in ballot.names.values() for name in names}
     graph = weights.samples.graph
-    many = {graph.variable_names[j] for j in np.flatnonzero(weights.mode_share > MANY_EQUAL)} & set(
-        concerned
-    )
-    if many:
-        votes["zeros"] = max(votes.values()) * (0.5 + len(many) / len(set(concerned)))
-        names["zeros"] = sorted(many)
+    repeats = np.flatnonzero(weights.mode_share > MANY_EQUAL)
+    many = sorted({graph.variable_names[j] for j in repeats} & concerned)
+    share = 0.5 + len(many) / max(len(concerned), 1)
+    ballot.add("zeros", max(ballot.votes.values()) * share, many)
 
 
 class _Reading(NamedTuple):
@@ -161,7 +208,7 @@ def _causal(samples: TestSamples, finding: Finding) -> list[int]:
     j = samples.graph.variable_index(finding.variable)
     is_parent = samples.graph.variable_adjacency[:, j]
     candidates = _candidates(samples, finding, j)
-    return [i for i in candidates if not is_parent[i] and _moves(samples, i, j)]
+    return [i for i in candidates if not is_parent[i] and moves(samples, i, j)]
 
 
 def _votes(samples: TestSamples, finding: Finding, reading: _Reading) -> dict[str, float]:
@@ -178,10 +225,10 @@ def _votes(samples: TestSamples, finding: Finding, reading: _Reading) -> dict[st
     j = samples.graph.variable_index(finding.variable)
     is_parent = samples.graph.variable_adjacency[:, j]
     causal = _causal(samples, finding)
-    linear, curved = _linear_and_curved(samples, j)
+    linear, curved = linear_and_curved(samples, j)
     if not reading.is_beyond_parents and curved > max(MIN_SHARE, linear):
         return {"class": 1.0}
-    biased = [i for i in np.flatnonzero(is_parent) if _differs(samples, int(i), j)]
+    biased = [i for i in np.flatnonzero(is_parent) if differs(samples, int(i), j)]
     if causal and reading.is_beyond_parents:
         first, second = ("edge", "factor") if len(causal) == 1 else ("factor", "edge")
         return {first: 0.6, second: 0.4, "cause": 0.2 * bool(biased)}
@@ -190,7 +237,7 @@ def _votes(samples: TestSamples, finding: Finding, reading: _Reading) -> dict[st
     if not reading.is_beyond_parents:
         part = linear / max(linear + curved, 1e-12)
         return {"factor": 0.6 * part, "edge": 0.4 * part, "class": 1.0 - part}
-    if any(_moves(samples, j, i) for i in _named(samples, finding)[:MAX_EFFECTS]):
+    if any(moves(samples, j, i) for i in _named(samples, finding)[:MAX_EFFECTS]):
         return {"factor": 0.5, "edge": 0.5}  # the cause's side of a missing edge
     kind, name = finding.sources[0][0] if finding.sources else ("value", finding.variable)
     if kind == "regime":
@@ -217,66 +264,3 @@ def _named(samples: TestSamples, finding: Finding) -> list[int]:
     """The variables among the sources of a finding, the strongest first."""
     names = [name for (kind, name), _ in finding.sources if kind == "value"]
     return [samples.graph.variable_index(name) for name in names]
-
-
-def _moves(samples: TestSamples, i: int, j: int) -> bool:
-    """Whether e_j goes with x_i where i is acted on, the low-level parents held fixed."""
-    found = _partial_slope(samples, i, j, acted=True)
-    return found is not None and abs(found[0]) > SIGNIFICANT * found[1]
-
-
-def _differs(samples: TestSamples, i: int, j: int) -> bool:
-    """Whether x_i bears on e_j differently where i is acted on and where it is free."""
-    acted, free = (_partial_slope(samples, i, j, acted=side) for side in (True, False))
-    if acted is None or free is None:
-        return False
-    return abs(acted[0] - free[0]) > SIGNIFICANT * float(np.hypot(acted[1], free[1]))
-
-
-def _partial_slope(
-    samples: TestSamples, i: int, j: int, *, acted: bool
-) -> tuple[float, float] | None:
-    """The slope of e_j on x_i given the other low-level parents, with its standard error.
-
-    Within regimes where i varies; where it was held at a value, against the samples in which it
-    is free. None where there are too few samples.
-    """
-    rows = np.flatnonzero((samples.is_intervened[:, i] == acted) & ~samples.is_intervened[:, j])
-    if len(rows) < MIN_ACTED_ROWS:
-        return None
-    regime = samples.regime[rows]
-    if acted and centred_within(samples.x[rows, i], regime).var() < FIXED:
-        rows = np.flatnonzero(~samples.is_intervened[:, j])
-        regime = np.zeros(len(rows), dtype=np.int64)
-    parents = np.flatnonzero(samples.graph.variable_adjacency[:, j])
-    others = centred_within(samples.x[np.ix_(rows, parents[parents != i])], regime)
-    x, e = (
-        centred_within(values, regime) for values in (samples.x[rows, i], samples.residual[rows, j])
-    )
-    if others.shape[1]:
-        both = np.stack([x, e], axis=1)
-        both = both - others @ np.linalg.lstsq(others, both, rcond=None)[0]
-        x, e = both[:, 0], both[:, 1]
-    power = float(x @ x)
-    if power < FIXED * len(rows):
-        return None
-    slope = float(x @ e) / power
-    return slope, float(np.sqrt((x**2 * (e - slope * x) ** 2).sum())) / power
-
-
-def _linear_and_curved(samples: TestSamples, j: int) -> tuple[float, float]:
-    """The share of x_j that its parents predict linearly of e_j, and what curves add to it."""
-    rows = samples.free(j, samples.folds[0].fit)
-    parents = np.flatnonzero(samples.graph.variable_adjacency[:, j])
-    if len(parents) == 0:
-        return 0.0, 0.0
-    e, u = samples.residual[rows, j], samples.x[np.ix_(rows, parents)]
-    z = samples.z[np.ix_(rows, samples.factors_of[j])]
-    e = e - _prediction(curves(z), e)
-    linear, smooth = (float(_prediction(columns, e).var()) for columns in (u, curves(u)))
-    return linear, max(smooth - linear, 0.0)
-
-
-def _prediction(columns: np.ndarray, y: np.ndarray) -> np.ndarray:
-    ridge = Ridge(columns)
-    return y.mean() + ridge.X @ ridge.weights(y[:, None])[:, 0]

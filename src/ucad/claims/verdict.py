@@ -26,7 +26,7 @@ def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tupl
     """
     refuted = [
         f"{found[key].question} No."
-        for key in ("fit", "left", "clamps", "upstream", "noise", "acyclic")
+        for key in ("fit", "left", "clamps", "upstream", "feedback", "noise", "acyclic")
         if found[key].answer is Answer.NO
     ]
     noisy = found["scale"].details["with_shared_noise"]
@@ -78,27 +78,43 @@ def _graph(
         return Permission("graph", Answer.NO, tuple(refuted))
     if found["edges"].answer is Answer.NO:
         return Permission("graph", Answer.NO, (found["edges"].text,))
-    left = found["left"]
     doubts = [*_doubts_about_samples(found, held_out=held_out), *_doubts_about_edges(found)]
     if guesses:
         text = f"The solver could not decide: {listed(guesses, most=3)}."
         doubts.append((Answer.PARTLY, text))
     answer = worst(answer for answer, _ in doubts)
     doubts.sort(key=lambda doubt: doubt[0] is not answer)  # the verdict quotes the first ones
-    conditions = [text for _, text in doubts]
-    if left.answer is Answer.YES:
-        share = left.details["smallest_share_seen"]
-        conditions.insert(
-            0,
-            f"Unseen samples leave nothing above {percent(share)} of a variable's variance that "
-            "the tests can see.",
-        )
+    conditions = [*_seen_share(found), *(text for _, text in doubts)]
+    if answer in (Answer.YES, Answer.PARTLY):
+        conditions += _seen_feedback(found)
     return Permission("graph", answer, tuple(conditions))
+
+
+def _seen_share(found: Found) -> list[str]:
+    left = found["left"]
+    if left.answer is not Answer.YES:
+        return []
+    share = percent(left.details["smallest_share_seen"])
+    return [
+        f"Unseen samples leave nothing above {share} of a variable's variance that the tests can "
+        "see."
+    ]
+
+
+def _seen_feedback(found: Found) -> list[str]:
+    feedback = found["feedback"]
+    if feedback.answer is not Answer.YES or not feedback.details["n_pairs"]:
+        return []
+    share = percent(feedback.details["smallest_correlation_seen"] ** 2, 1)
+    return [
+        f"A variable's effect on its own causes of less than {share} of their noise would have "
+        "gone unnoticed."
+    ]
 
 
 def _doubts_about_samples(found: Found, *, held_out: bool) -> list[Doubt]:
     """What the tests for anything left could not see, or saw beside the graph."""
-    left, noise, doubts = found["left"], found["noise"], []
+    left, doubts = found["left"], []
     if left.answer is Answer.UNKNOWN:
         doubts.append((Answer.UNKNOWN, left.text))
     if left.details["below_resolution"]:
@@ -108,8 +124,11 @@ def _doubts_about_samples(found: Found, *, held_out: bool) -> list[Doubt]:
     if _has_another_shape(left):
         text = "F_X is of another shape than the model's: fit that first."
         doubts.append((Answer.PARTLY, text))
-    if noise.answer is Answer.UNKNOWN:
-        doubts.append((Answer.PARTLY, noise.text))
+    doubts += [
+        (Answer.PARTLY, found[key].text)
+        for key in ("noise", "feedback")
+        if found[key].answer is Answer.UNKNOWN
+    ]
     if not held_out:
         text = "No samples were held back from finding the graph."
         doubts.append((Answer.PARTLY, text))
