@@ -159,7 +159,7 @@ def results_page() -> str:
     read = rows_in("4000/measurement.jsonl") or rows_in("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("claims-2.jsonl")
-    claimed_3 = rows_in("3000/claims.jsonl") or rows_in("claims-3.jsonl")
+    claimed_3 = rows_in("4000/claims.jsonl") or rows_in("3000/claims.jsonl")
     told = [rows_in("3000/recovery.jsonl"), turned[1], mended[1], new]
     not_told = [rows_in("3000/recovery-auto.jsonl"), turned[2], auto]
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 
-from experiments.claims import CASES, main, run_case, table
+import pytest
+
+from experiments.claims import CASES, SLOW, _result, main, run_case, table
 from experiments.figures import draw_claims
 
 
@@ -33,3 +37,13 @@ def test_rows_are_kept_and_not_made_again(tmp_path, capsys):
 
 def test_every_world_is_a_case():
     assert {"setting a", "setting e, fitted linear", "planted", "hidden-cause"} <= set(CASES)
+    assert set(SLOW) <= set(CASES)
+
+
+def test_a_failed_fit_is_a_row_and_a_killed_process_ends_the_run():
+    failed, killed = Future(), Future()
+    failed.set_exception(ValueError("no"))
+    killed.set_exception(BrokenProcessPool("killed"))
+    assert _result(failed, ("planted", 0))["error"] == "ValueError: no"
+    with pytest.raises(BrokenProcessPool):
+        _result(killed, ("planted", 0))

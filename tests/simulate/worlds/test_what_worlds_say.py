@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import kurtosis, skew
 
 from ucad.simulate.worlds import WORLDS, Planted, world_problem
+from ucad.simulate.worlds.measurements import MEASUREMENTS
 
 SEED = 21
 
@@ -202,6 +203,24 @@ def test_three_columns_are_doubled_and_acted_on_together():
 def test_read_noise_blurs_what_factors_read():
     assert factor_fit(world("read-noise")).max() < 0.95
     assert factor_fit(world("planted")).min() > 1 - 1e-9
+
+
+def test_some_variables_are_read_with_noise_and_others_exactly():
+    rng, x = np.random.default_rng(0), np.zeros((1000, 20))
+    measure, violates = MEASUREMENTS["some-read-noise"]
+    spread = measure(0.5, 20, rng)(x, rng).x.std(axis=0)
+    assert ((spread > 0.4).sum(), (spread == 0).sum()) == (5, 15)
+    assert violates == world("some-read-noise").violates
+
+
+def test_rounded_values_repeat():
+    assert max(len(np.unique(column)) for column in world("rounded").test.x.T) < 40
+
+
+def test_children_that_act_on_each_other_make_a_cycle():
+    A = world("mutual-children").adjacency
+    assert (A & A.T).sum() == 2
+    assert not (world("planted").adjacency & world("planted").adjacency.T).any()
 
 
 def test_batches_have_offsets_of_their_own():

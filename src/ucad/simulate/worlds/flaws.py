@@ -95,6 +95,17 @@ def _feedback(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
     return replace(flawed, adjacency=draft.adjacency | (weight != 0))
 
 
+def _mutual_children(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
+    """Lets two children of one factor act on each other."""
+    graph = draft.graph
+    k = int(rng.choice(np.flatnonzero(graph.R.sum(axis=0) > 1)))
+    first, second = rng.permutation(np.flatnonzero(graph.R[:, k]))[:2]
+    weight = np.zeros(draft.adjacency.shape)
+    weight[first, second] = weight[second, first] = strength
+    flawed = draft.flawed(_plus_direct(draft.system, weight), Violation.DIRECT_EDGE)
+    return replace(flawed, adjacency=draft.adjacency | (weight != 0))
+
+
 def _plus_sources(draft: Draft, loadings: Float[np.ndarray, "sources variables"]) -> System:
     """Adds hidden sources to the noise of the variables."""
     n_variables = draft.graph.n_variables
@@ -217,6 +228,7 @@ def _exogenous_factors(draft: Draft, strength: float, _rng: np.random.Generator)
 FLAWS: dict[str, Callable[[Draft, float, np.random.Generator], Draft]] = {
     "direct-edges": _direct_edges,
     "feedback": _feedback,
+    "mutual-children": _mutual_children,
     "hidden-cause": _hidden_cause,
     "correlated-roots": _correlated_roots,
     "two-populations": _two_populations,

@@ -92,6 +92,17 @@ def _read_noise(level: float, _n_variables: int, _rng: np.random.Generator) -> M
     return lambda x, rng: Measured(x + level * rng.standard_normal(x.shape), {})
 
 
+def _some_read_noise(level: float, n_variables: int, rng: np.random.Generator) -> Measure:
+    """Adds normal noise of that standard deviation to a quarter of the variables."""
+    spread = level * (rng.permutation(n_variables) < n_variables // 4)
+    return lambda x, rng: Measured(x + spread * rng.standard_normal(x.shape), {})
+
+
+def _rounded(level: float, _n_variables: int, _rng: np.random.Generator) -> Measure:
+    """Rounds to multiples of that number."""
+    return lambda x, _rng: Measured(level * np.round(x / level), {})
+
+
 def _raw_counts(level: float, _n_variables: int, rng: np.random.Generator) -> Measure:
     """Counts of which that share is zero, where the variables are standard normal."""
     pilot = LOG_EFFECT * rng.standard_normal((N_CALIBRATION, 1))
@@ -148,6 +159,8 @@ MEASUREMENTS: dict[
 ] = {
     "exact": (_exact, ()),
     "read-noise": (_read_noise, (Violation.MEASUREMENT_NOISE,)),
+    "some-read-noise": (_some_read_noise, (Violation.MEASUREMENT_NOISE,)),
+    "rounded": (_rounded, (Violation.TRANSFORMED,)),
     "counts": (_log_counts, (Violation.COUNTS, Violation.MEASUREMENT_NOISE)),
     "raw-counts": (_raw_counts, (Violation.COUNTS, Violation.MEASUREMENT_NOISE)),
     "exponential": (_exponential, (Violation.TRANSFORMED,)),
@@ -156,5 +169,5 @@ MEASUREMENTS: dict[
     "saturated": (_saturated, (Violation.TRANSFORMED,)),
 }
 """Measurements by name, with what each breaks. Each takes a level: the standard deviation of the
-read noise, the share of zeros, the factor in the exponent, the standard deviation of the offsets,
-the share of outliers, the limit."""
+read noise, the step of rounding, the share of zeros, the factor in the exponent, the standard
+deviation of the offsets, the share of outliers, the limit."""

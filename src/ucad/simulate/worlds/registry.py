@@ -200,6 +200,13 @@ _MEASUREMENTS: dict[str, World] = {
         Planted(measurement="read-noise", level=0.5),
         "What is measured is the variable plus noise that no factor reads.",
     ),
+    "some-read-noise": World(
+        Planted(measurement="some-read-noise", level=0.5),
+        "A quarter of the variables is measured with noise that no factor reads.",
+    ),
+    "rounded": World(
+        Planted(measurement="rounded", level=0.5), "Values are rounded to half a spread."
+    ),
     "batches": World(
         Planted(measurement="batches", level=1.0),
         "Samples come in three batches with offsets of their own, which looks like a factor.",
@@ -229,6 +236,10 @@ _STRUCTURE: dict[str, World] = {
     "weak-feedback": World(
         Planted(flaw="feedback", strength=0.15),
         "A child of a factor acts on a parent of the same factor, half as much as in `feedback`.",
+    ),
+    "mutual-children": World(
+        Planted(flaw="mutual-children", strength=0.3),
+        "Two children of one factor act on each other.",
     ),
     "confounded-factors": World(
         Planted(flaw="confounded-factors", strength=0.3),
