@@ -9,7 +9,7 @@ import pytest
 from ucad.claims.answers import Answer, Claim
 from ucad.claims.certificate import CLAIMABLE
 from ucad.claims.suggestions import Suggestion
-from ucad.claims.verdict import permissions, verdict
+from ucad.claims.verdict import REFUTING, permissions, verdict
 
 DETAILS = {
     "left": {"smallest_share_seen": 0.05, "below_resolution": [], "findings": []},
@@ -59,7 +59,7 @@ def test_what_refutes_the_model_refuses_graph_directions_factors_and_values(key)
     assert {found[what] for what in WHATS[:4]} == {Answer.NO}
     assert found["predictions"] is (Answer.NO if key == "clamps" else Answer.PARTLY)
     text = verdict(given({key: Answer.NO}), ())
-    assert f"may not be claimed. Is {key} good? No." in text
+    assert f"may not be claimed. {REFUTING[key]}" in text
 
 
 def test_a_claimed_graph_says_what_feedback_would_have_gone_unnoticed():

@@ -26,6 +26,7 @@ from ucad.claims.upstream import upstream
 from ucad.claims.verdict import permissions, verdict
 from ucad.claims.weights import Weights
 from ucad.data import InterventionalData
+from ucad.data.kinds import RegimeKind
 from ucad.errors import InvalidInputError
 from ucad.scm import FactorSCM
 
@@ -101,7 +102,7 @@ def certify(
     found = tests.claims(data, train if held_out is None else held_out, account.open_directions)
     by_key = {claim.key: claim for claim in found}
     given = permissions(by_key, held_out=samples.held_out, guesses=account.guesses)
-    suggested = tests.suggestions(by_key, account.soft_regimes)
+    suggested = tests.suggestions(by_key, account.soft_regimes, _called_soft(data))
     said = verdict(given, suggested) if scm.graph.n_factors else NO_FACTORS
     return Certificate(said, given, found, suggested, tuple(account.notes))
 
@@ -149,16 +150,19 @@ class _Tests:
         )
 
     def suggestions(
-        self, by_key: Mapping[str, Claim], proved_soft: Sequence[str]
+        self,
+        by_key: Mapping[str, Claim],
+        proved_soft: Sequence[str],
+        called_soft: Sequence[str],
     ) -> tuple[Suggestion, ...]:
         """What the findings suggest.
 
         Regimes that nobody called soft and that proved to be (`proved_soft`) are worth a word.
-        Where edges are contradicted and some regimes are known to be no clamps, others may be none.
+        Where edges are contradicted and some regimes are called soft, others may be, too.
         Residuals that go together tell of a hidden cause or, of one below the other, of feedback.
         """
         clamped, contradicted = (by_key[key].details for key in ("clamps", "directions"))
-        soft = clamped["told_soft"] if contradicted["edges_contradicted"] else []
+        soft = called_soft if contradicted["edges_contradicted"] else []
         shared = by_key["noise"].details["shared"]
         together = [pair[end] for pair in shared for end in ("first", "second")]
         evidence = Evidence(
@@ -170,6 +174,12 @@ class _Tests:
             silent=moving_without_targets(self.samples),
         )
         return suggestions(self.adequacy, self.weights, evidence)
+
+
+def _called_soft(data: InterventionalData) -> list[str]:
+    """The regimes that are said to be shifts or soft; what is said to be unknown is no evidence."""
+    soft = (RegimeKind.SHIFT, RegimeKind.SOFT)
+    return [name for r, name in enumerate(data.regime_names) if data.kind_of(r) in soft]
 
 
 def _check_variables(scm: FactorSCM, name: str, part: InterventionalData | None) -> None:

@@ -36,7 +36,7 @@ def clamps(samples: TestSamples, told_soft: Collection[str] = ()) -> Claim:
     by_regime = _by_regime(samples)
     soft = [str(row["variable"]) for row in rows if not row["is_clamp"]]
     n_acted = int(samples.is_intervened.any(axis=0).sum())
-    answer = Answer.NO if soft else Answer.YES
+    answer = Answer.NO if soft else Answer.YES if rows or n_acted == 0 else Answer.UNKNOWN
     if n_acted == 0:
         text = "Nothing was acted on."
     elif soft:
@@ -45,13 +45,18 @@ def clamps(samples: TestSamples, told_soft: Collection[str] = ()) -> Claim:
             f"{listed(soft)}. Either they were shifted, knocked down or changed in some other way "
             "and not clamped, or an edge into them points the wrong way."
         )
+    elif not rows:
+        text = (
+            f"None of the {n_acted} variables that were acted on can be asked: each was held at "
+            "one value, in too few samples, or is made by no factor."
+        )
     else:
         text = (
             f"Of {n_acted} variables that were acted on, {len(rows)} can be asked (set to varying "
             "values, in enough samples): none of them still follows what its factors predict."
         )
     if told_soft:
-        text += f" {len(told_soft)} regimes are known to be no clamps, and were not asked."
+        text += f" {len(told_soft)} regimes may be no clamps, and were not asked."
     return Claim(
         "clamps",
         "Were the interventions clamps?",

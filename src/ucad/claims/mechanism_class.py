@@ -109,7 +109,7 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
     if weights.is_constant[k]:
         return {"known": NOT_KNOWN, "because": "it never changes in the data"}
     if len(anchors) == 0:
-        return {"known": NOT_KNOWN, "because": "it has no out-anchor that carries weight"}
+        return {"known": NOT_KNOWN, "because": "no out-anchor carries weight"}
     if own_children & left:
         return {"known": NOT_KNOWN, "because": "something is left of the variables it drives"}
     noise = weights.factor_noise[k]

@@ -70,6 +70,8 @@ def upstream(samples: TestSamples, soft: Collection[str] = ()) -> Claim:
             "the model it is not below it: an edge is missing or points the wrong way, there is "
             "feedback, or the intervention did more than was recorded."
         )
+    elif n_acted == 0:
+        text = "No variable was set to varying values in enough samples to say."
     else:
         text = (
             f"None of the {n_acted} variables that were set to varying values moves a variable "

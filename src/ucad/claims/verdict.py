@@ -15,6 +15,18 @@ Found = Mapping[str, Claim]
 Doubt = tuple[Answer, str]
 """The most that may be answered because of it, and the reason."""
 
+REFUTING = {
+    "fit": "The factors do not help to predict samples that the model has not seen.",
+    "left": "Unseen samples can be predicted beyond what the model explains.",
+    "clamps": "Some interventions were no clamps, or edges point the wrong way.",
+    "upstream": "Acting on some variables moves others that are not below them.",
+    "feedback": "Some variables go with the noise of their own causes, as with feedback.",
+    "noise": "Some variables share noise that is each one's own in the model.",
+    "acyclic": "The graph has a cycle, or contradicts the layers.",
+}
+"""What a no to each of these questions says of the graph; a question with "no" is easily misread
+where the question is a negative one."""
+
 
 def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tuple[Permission, ...]:
     """What may be claimed, from the answers to all questions.
@@ -24,11 +36,7 @@ def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tupl
         held_out: whether the tests were made on samples that did not help to find the model.
         guesses: what the solver could not decide, in its words.
     """
-    refuted = [
-        f"{found[key].question} No."
-        for key in ("fit", "left", "clamps", "upstream", "feedback", "noise", "acyclic")
-        if found[key].answer is Answer.NO
-    ]
+    refuted = [text for key, text in REFUTING.items() if found[key].answer is Answer.NO]
     noisy = found["scale"].details["with_shared_noise"]
     if noisy:
         refuted.append(
