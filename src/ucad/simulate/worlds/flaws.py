@@ -102,7 +102,8 @@ def _mutual_children(draft: Draft, strength: float, rng: np.random.Generator) ->
     first, second = rng.permutation(np.flatnonzero(graph.R[:, k]))[:2]
     weight = np.zeros(draft.adjacency.shape)
     weight[first, second] = weight[second, first] = strength
-    flawed = draft.flawed(_plus_direct(draft.system, weight), Violation.DIRECT_EDGE)
+    system = _plus_direct(draft.system, weight)
+    flawed = draft.flawed(system, Violation.DIRECT_EDGE, Violation.FEEDBACK)
     return replace(flawed, adjacency=draft.adjacency | (weight != 0))
 
 
