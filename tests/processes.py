@@ -16,6 +16,9 @@ _CONTEXT.set_forkserver_preload(
     ["ucad.cli", "ucad.estimator", "ucad.report", "ucad.simulate", "ucad.networks", "ucad.sweep"]
 )
 
+MAX_SECONDS = 900.0
+"""That a command may take: it only guards against hanging, also where many others compute."""
+
 
 class Done(NamedTuple):
     """How a command ended, and what it wrote."""
@@ -25,7 +28,9 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run(*words, cwd: Path | None = None, within: float = 240, file_size: int | None = None) -> Done:
+def run(
+    *words, cwd: Path | None = None, within: float = MAX_SECONDS, file_size: int | None = None
+) -> Done:
     """Runs a command to its end, in a process that need not import torch once more.
 
     Args:
@@ -58,12 +63,12 @@ def call(function, *arguments) -> int:
     """Runs a function of a module in a process of its own and returns its exit code."""
     process = _CONTEXT.Process(target=function, args=arguments)
     process.start()
-    process.join(60)
+    process.join(MAX_SECONDS)
     assert process.exitcode is not None, "it hangs"
     return process.exitcode
 
 
-def finish(words, *, log: Path, within: float = 120) -> int:
+def finish(words, *, log: Path, within: float = MAX_SECONDS) -> int:
     """Runs a command to its end and returns its exit code."""
     process = start(words, log=log)
     process.join(within)
@@ -76,12 +81,12 @@ def kill_after(process: BaseProcess, seconds: float, number: int = signal.SIGKIL
     process.join(seconds)
     if process.exitcode is None:
         os.kill(process.pid, number)
-    process.join(120)
+    process.join(MAX_SECONDS)
     assert process.exitcode is not None, "it does not end"
     return process.exitcode
 
 
-def wait_for(path: Path, seconds: float = 60) -> None:
+def wait_for(path: Path, seconds: float = MAX_SECONDS) -> None:
     """Waits until a file is there."""
     until = time.monotonic() + seconds
     while not path.exists():

@@ -28,6 +28,7 @@ from ucad.data.duplicates import merged_as
 from ucad.data.given import as_factors, finite_values, take_column
 from ucad.effects import RegimePredictions, predict_regimes
 from ucad.inputs import as_data, clamped, samples_and_context
+from ucad.interrupts import Request, deferred
 from ucad.parameters import as_callable
 from ucad.preparation import Prepared, prepare
 from ucad.report.plots import Plots
@@ -215,15 +216,18 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             progress=as_callable(self.progress, "progress"),
             checkpoint=checkpoint,
         )
-        self.data_ = about_data(ready.data) | self.columns_.to_json() | self.reads_.to_json()
-        self.sample_ = sample_of(ready.data, ready.settings.seed)
-        self.acts_on_ = result.acts_on
-        found = conclude(result.with_notes(self.reads_.note), ready)
-        result, self.certificate_ = found.result, found.certificate
-        self._keep(result, found.scm)
+        with deferred() as request:  # what was found is not lost to a request that comes now
+            self.data_ = about_data(ready.data) | self.columns_.to_json() | self.reads_.to_json()
+            self.sample_ = sample_of(ready.data, ready.settings.seed)
+            self.acts_on_ = result.acts_on
+            found = conclude(result.with_notes(self.reads_.note), ready)
+            result, self.certificate_ = found.result, found.certificate
+            self._keep(result, found.scm)
         if self.n_runs and self.graph_.n_factors:
             settings = with_number(ready.settings, self.graph_.n_factors)
-            self._consensus(found, settings, options)
+            self._consensus(found, settings, options, request)
+        else:
+            request.answer()
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
@@ -250,18 +254,26 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         train, validation = ready.standardised
         return factor_path(train, validation, ready.settings, (first, last), self.progress)
 
-    def _consensus(self, fit: Conclusion, settings: SolveSettings, options: RunOptions) -> None:
-        self.consensus_ = found = find_consensus(
-            fit.result,
-            fit.scm,
-            fit.known,
-            settings,
-            n_runs=self.n_runs,
-            certificate=self.certificate_,
-            options=options,
-            standardise=self.standardise,
-            progress=self.progress,
-        )
+    def _consensus(
+        self, fit: Conclusion, settings: SolveSettings, options: RunOptions, request: Request
+    ) -> None:
+        try:
+            request.answer()
+            found = find_consensus(
+                fit.result,
+                fit.scm,
+                fit.known,
+                settings,
+                n_runs=self.n_runs,
+                certificate=self.certificate_,
+                options=options,
+                standardise=self.standardise,
+                progress=self.progress,
+            )
+        except KeyboardInterrupt:
+            note = "The consensus was interrupted."
+            found = Consensus(support=None, scm=None, fits=(), n_left=self.n_runs, note=note)
+        self.consensus_ = found
         self.support_ = found.support
         if found.note:
             self.status_ = noted(self.status_, found)

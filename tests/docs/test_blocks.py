@@ -10,7 +10,7 @@ from cyclopts import CycloptsError
 
 from tests.docs.blocks import ROOT, blocks, run_python
 from tests.docs.stage import QUICKER, STAGES
-from ucad.cli import app
+from ucad.cli.commands import app
 from ucad.errors import UcadError
 
 PAGES = sorted(

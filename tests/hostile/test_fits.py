@@ -87,7 +87,6 @@ def test_a_small_random_problem_is_fitted_or_refused(solver, problem):
 
 
 @pytest.mark.hostile_full
-@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=45, phases=[Phase.generate])
 @given(problem=problems())

@@ -10,7 +10,6 @@ from tests.hostile.frames import FORMATS, odd_frame, options_of, write_frame
 FIT = ["--factors", "1", "--solver", "search", "--quiet", "-o", "run"]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", cases(7, 420))
 def test_an_odd_frame_is_fitted_or_refused(tmp_path, monkeypatch, seed):
     rng, path = np.random.default_rng(seed), tmp_path / FORMATS[seed % len(FORMATS)]

@@ -98,7 +98,6 @@ def filled(disk, free):
         os.posix_fallocate(file.fileno(), 0, room - free)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", cases(4, 65))
 def test_on_a_full_disk_nothing_is_lost_and_nothing_crashes(disk, seed):
     words = COMMANDS[seed % len(COMMANDS)]
@@ -112,7 +111,6 @@ def test_on_a_full_disk_nothing_is_lost_and_nothing_crashes(disk, seed):
         assert run(*words).returncode == 0, "with room, it is resumed"
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", cases(4, 65))
 def test_where_files_may_not_grow_nothing_is_lost_and_nothing_crashes(place, run_folder, seed):
     words = COMMANDS[seed % len(COMMANDS)]
@@ -122,7 +120,6 @@ def test_where_files_may_not_grow_nothing_is_lost_and_nothing_crashes(place, run
     check(words, run(*words, file_size=size), before, contents(place / "disk"))
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("seed", cases(2, len(COMMANDS)))
 def test_a_disk_that_may_only_be_read_is_one_line(disk, seed):
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)

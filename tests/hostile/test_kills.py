@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ucad
-from tests.hostile.commands import cases, contents, copied, only_full
+from tests.hostile.commands import cases, contents, copied
 from tests.processes import finish, kill_after, start, wait_for
 from ucad.runs import load_run
 from ucad.sweep import read_rows
@@ -30,6 +30,7 @@ net = nn.Sequential(nn.Linear(3, 3), Slow(), nn.Tanh(), nn.Linear(3, 2), nn.Tanh
 TASKS = (
     "import time\ndef double(task):\n    time.sleep(0.05)\n    return {'twice': 2 * task['x']}\n"
 )
+FULL = pytest.mark.hostile_full
 ENDINGS = ["> /dev/full", "| true", "2>&-", ">&- 2>&- <&-"]
 KINDS = ["--factor-mechanism", "linear", "--variable-mechanism", "linear", "--quiet"]
 
@@ -46,7 +47,7 @@ def moments(seed: int, longest: float) -> float:
     return float(np.random.default_rng(seed).random() ** 2 * longest)
 
 
-@pytest.mark.parametrize("seed", cases(2, 40))
+@pytest.mark.parametrize("seed", cases(1, 12))
 def test_a_killed_fit_leaves_the_old_run_and_can_be_done_again(tmp_path, table, run_folder, seed):
     folder, log = copied(run_folder, tmp_path / "run"), tmp_path / "log"
     before = contents(folder)
@@ -66,7 +67,7 @@ def test_a_killed_fit_leaves_the_old_run_and_can_be_done_again(tmp_path, table, 
     )
 
 
-@pytest.mark.parametrize("seed", cases(1, 12))
+@pytest.mark.parametrize("seed", cases(1, 6))
 def test_a_fit_that_is_asked_to_end_keeps_the_best_model(tmp_path, table, seed):
     folder, log = tmp_path / "run", tmp_path / "log"
     words = ["fit", table, "--factors", 3, "--solver", "gradient", "--quiet", "-o", folder]
@@ -78,7 +79,7 @@ def test_a_fit_that_is_asked_to_end_keeps_the_best_model(tmp_path, table, seed):
         assert load_run(folder).scm is not None
 
 
-@pytest.mark.parametrize("seed", cases(2, 30))
+@pytest.mark.parametrize("seed", cases(2, 10))
 def test_a_killed_sweep_keeps_its_rows_and_ends_with_all_of_them(tmp_path, monkeypatch, seed):
     (tmp_path / "tasks_to_kill.py").write_text(TASKS)
     (tmp_path / "grid.toml").write_text(
@@ -97,7 +98,7 @@ def test_a_killed_sweep_keeps_its_rows_and_ends_with_all_of_them(tmp_path, monke
     assert not list(tmp_path.glob(".*.part"))
 
 
-@pytest.mark.parametrize("seed", cases(1, 20))
+@pytest.mark.parametrize("seed", cases(1, 6))
 def test_a_killed_recording_goes_on_and_ends_as_if_never_stopped(tmp_path, seed):
     (tmp_path / "model.py").write_text(MODEL)
     np.save(tmp_path / "inputs.npy", np.random.default_rng(0).normal(size=(40, 3)).astype("f4"))
@@ -116,7 +117,7 @@ def test_a_killed_recording_goes_on_and_ends_as_if_never_stopped(tmp_path, seed)
     assert whole == killed
 
 
-@pytest.mark.parametrize("seed", cases(1, 30))
+@pytest.mark.parametrize("seed", cases(1, 8))
 def test_a_killed_report_leaves_the_old_page_or_the_new(tmp_path, run_folder, seed):
     folder, log = copied(run_folder, tmp_path / "run"), tmp_path / "log"
     before = contents(folder)
@@ -160,8 +161,14 @@ def test_workers_end_with_their_parent(tmp_path, monkeypatch):
     pytest.fail("the worker outlived its parent")
 
 
-@pytest.mark.parametrize("ending", [">&-", *map(only_full, ENDINGS)])
-@pytest.mark.parametrize("words", [["certify"], *map(only_full, [["report"], ["predict", "X1=1"]])])
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        (">&-", ["certify"]),
+        *(pytest.param(ending, ["predict", "X1=1"], marks=FULL) for ending in ENDINGS),
+        pytest.param("> /dev/full", ["report"], marks=FULL),
+    ],
+)
 def test_output_that_nobody_takes_changes_nothing(run_folder, tmp_path, ending, words):
     folder = copied(run_folder, tmp_path / "run")
     command = shlex.join([sys.executable, "-m", "ucad", words[0], str(folder), *words[1:]])

@@ -12,7 +12,6 @@ from tests.processes import call
 QUICK = ("prior", "runs_on")
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "name",
     [n if n in QUICK else only_full(n) for n in inspect.signature(ucad.UCAD).parameters],

@@ -15,7 +15,6 @@ COMMANDS = [["certify"], ["certify", "--json"], ["report"], ["predict", "X1=0.5"
 COMMANDS += [["predict", "X2=1", "X3=-1"]]
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("seed", cases(48, 600))
 def test_a_changed_run_folder_is_refused_or_gives_finite_numbers(
     tmp_path, run_folder, problem, seed

@@ -13,7 +13,6 @@ from ucad.cli.settings import FitSettings, resolve
 from ucad.errors import InvalidInputError
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("seed", cases(30, 300))
 def test_odd_options_are_refused_and_nothing_is_written(tmp_path, monkeypatch, run_folder, seed):
     words = hostile_words(seed, tmp_path)

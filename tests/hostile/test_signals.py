@@ -1,45 +1,54 @@
 """Saving that is stopped at any line leaves the old run folder or the new one, whole."""
 
 import os
+import shutil
 import signal
 
 import pytest
 
-from tests.hostile.commands import cases, contents, copied, run
+from tests.hostile.commands import cases, contents, copied, only_full, run
 from tests.hostile.interruptions import save_and_stop
 from tests.processes import call
 from ucad.files import recover, replacing, replacing_folder, write_text
 from ucad.runs import load_run, save_run
 
-MAX_LINES, STEP = 620, 100
-"""More lines than saving has (a stop beyond the end is a saving that is not stopped), and how far
-apart the stops of one case lie."""
+MAX_LINES, N_PARTS = 620, 20
+"""More lines than saving has (a stop beyond the end is a saving that is not stopped), and in how
+many cases they are tried."""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, run_of):
+    """Two run folders, the first with a file of the user's, and all that they hold."""
+    folder, found = tmp_path_factory.mktemp("saved"), {}
+    for name in ("old", "new"):
+        save_run(run_of(name), folder / name)
+        (folder / name / "mine.txt").write_text("mine")
+        found[name] = contents(folder / name)
+    return folder / "old", found
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # stopped before it is closed
 @pytest.mark.parametrize("with_exchange", [True, False])
 @pytest.mark.parametrize("how", ["kill", "interrupt"])
-@pytest.mark.parametrize("part", cases(1, 100))
+@pytest.mark.parametrize("part", ["quick", *map(only_full, range(N_PARTS))])
 def test_saving_that_is_stopped_leaves_the_old_folder_or_the_new(
-    tmp_path, run_of, part, how, with_exchange, caplog
+    tmp_path, run_of, saved, part, how, with_exchange
 ):
-    folder = tmp_path / "run"
-    old, new = run_of("old"), run_of("new")
-    saved = 0
-    for at in range(1 + part, MAX_LINES, STEP):
-        if not folder.exists() or load_run(folder).status.notes != ("old",):
-            save_run(old, folder, force=True)
-            (folder / "mine.txt").write_text("mine")
-        code = stopped(new, str(folder), at, how, with_exchange)
+    folder, (old, whole) = tmp_path / "run", saved
+    lines = range(1, MAX_LINES, 90) if part == "quick" else range(1 + part, MAX_LINES, N_PARTS)
+    is_done = False
+    for at in lines:
+        shutil.rmtree(folder, ignore_errors=True)
+        copied(old, folder)
+        code = stopped(run_of("new"), str(folder), at, how, with_exchange)
         assert code in (0, 130, -signal.SIGKILL)
-        notes = load_run(folder).status.notes
-        assert notes in (("old",), ("new",)), at
-        assert (folder / "mine.txt").read_text() == "mine"
-        assert code != 0 or notes == ("new",)
-        saved += code == 0
         recover(folder)
+        found = contents(folder)
+        assert found == whole["new"] or (code and found == whole["old"]), at
         assert [path.name for path in tmp_path.iterdir()] == ["run"], at
-    assert saved, "MAX_LINES is too low to reach the end of saving"
+        is_done |= code == 0
+    assert is_done, "MAX_LINES is too low to reach the end of saving"
 
 
 def stopped(run, folder, at, how, with_exchange) -> int:

@@ -10,7 +10,6 @@ from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError, UcadError
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("seed", cases(32, 400))
 def test_a_hostile_table_is_read_or_refused_in_our_words(tmp_path, monkeypatch, seed):
     path, options = hostile_table(seed, tmp_path)
@@ -100,7 +99,6 @@ def test_an_option_that_says_nothing_about_a_file_is_refused(tmp_path, option):
     assert (said.code, "does not apply" in said.err) == (2, True)
 
 
-@pytest.mark.timeout(60)
 def test_a_wide_table_is_read_in_no_time(tmp_path):
     n = 100_000
     lines = [

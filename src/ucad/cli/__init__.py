@@ -11,69 +11,14 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 
-from cyclopts import App, CycloptsError, Parameter
-
 from ucad import __version__
-from ucad.cli.compare import compare
-from ucad.cli.completion import completion
-from ucad.cli.demo import demo
-from ucad.cli.evaluate import evaluate
-from ucad.cli.export import export
-from ucad.cli.factors import factors
-from ucad.cli.fit import fit
-from ucad.cli.info import info
-from ucad.cli.inspect import certify, report
-from ucad.cli.networks import record
-from ucad.cli.output import patient_output
-from ucad.cli.predict import predict
-from ucad.cli.simulate import simulate
-from ucad.cli.steer import steer
-from ucad.cli.supernodes import supernodes
-from ucad.cli.sweep import sweep
 from ucad.errors import UcadError
+from ucad.interrupts import deferred
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
 OK, NOT_IN_FULL, WRONG_USE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: 2 is what shells and option parsers use for wrong use, and 130 is 128 + SIGINT."""
-
-
-def _shown_default(value: object) -> str | None:
-    """A default in the help, unless it says nothing: a flag not given, an empty list or text.
-
-    >>> _shown_default(False), _shown_default(()), _shown_default(0)
-    (None, None, '0')
-    """
-    return None if value is False or value in ("", (), None) else str(value)
-
-
-app = App(
-    name="ucad",
-    version=__version__,
-    help=(
-        "Find the small causal model inside a big one.\n\n"
-        "Add --debug to any command to see where an error comes from."
-    ),
-    help_format="markdown",
-    default_parameter=Parameter(negative="", show_default=_shown_default),
-    suppress_keyboard_interrupt=False,  # or else it ends without a word
-)
-app.command(demo)
-app.command(info)
-app.command(fit)
-app.command(factors)
-app.command(evaluate)
-app.command(certify)
-app.command(report)
-app.command(compare)
-app.command(predict)
-app.command(export)
-app.command(simulate)
-app.command(record)
-app.command(steer)
-app.command(supernodes)
-app.command(sweep)
-app.command(completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -86,14 +31,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     # Many small matrices: threads that wait for each other made the demo ten times slower.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with patient_output() as output, _said_in_lines(), _ended_like_interrupted():
+    try:
+        with _ended_like_interrupted():
+            code = _shown_code_of(words)
+    except KeyboardInterrupt:  # before there was anything to run
+        _say("interrupted")
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _shown_code_of(words: list[str]) -> int:
+    """Runs one command and shows what it prints; what is imported on the way takes its time."""
+    from ucad.cli.output import patient_output
+
+    with patient_output() as output, _said_in_lines():
         code = _code_of(words)
-        output.flush()
+        with deferred():  # all is done: a request to end has nothing to end any more
+            output.flush()
         if output.failure is not None and code in (OK, NOT_IN_FULL):
             reason = getattr(output.failure, "strerror", None) or output.failure
             _say(f"the command is done, but its output could not be shown: {reason}")
             code = WRONG_USE
-    sys.exit(code)
+    return code
 
 
 def _code_of(words: list[str]) -> int:
@@ -104,7 +63,7 @@ def _code_of(words: list[str]) -> int:
     except KeyboardInterrupt:
         _say("interrupted")
         return INTERRUPTED
-    except (UcadError, CycloptsError, OSError, MemoryError) as error:
+    except (UcadError, OSError, MemoryError) as error:
         if debug:
             raise
         _say(_one_line(error))
@@ -112,19 +71,41 @@ def _code_of(words: list[str]) -> int:
     except Exception as error:
         if debug:
             raise
-        if isinstance(error, RuntimeError) and "allocate memory" in str(error):
-            _say(_one_line(MemoryError()))
-            return WRONG_USE
-        _say(
-            f"a fault in ucad ended this command ({type(error).__name__}). Please report it with "
-            f"'{_log(words)}', which holds the details."
-        )
-        return UNFORESEEN
+        return _unforeseen(error, words)
     return result if isinstance(result, int) else OK
+
+
+def _unforeseen(error: Exception, words: list[str]) -> int:
+    """Says what is no message of ours, and returns the code for it."""
+    from cyclopts import CycloptsError
+
+    if isinstance(error, CycloptsError):
+        _say(str(error))
+        return WRONG_USE
+    if isinstance(error, RuntimeError) and "allocate memory" in str(error):
+        _say(_one_line(MemoryError()))
+        return WRONG_USE
+    if _comes_from_interrupt(error):
+        _say("interrupted")
+        return INTERRUPTED
+    _say(
+        f"a fault in ucad ended this command ({type(error).__name__}). Please report it with "
+        f"{_log(words)}, which holds the details."
+    )
+    return UNFORESEEN
+
+
+def _comes_from_interrupt(error: BaseException | None) -> bool:
+    """Whether somebody's wish to end became another error on its way, as it does in an import."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _run(words: list[str]) -> object:
     """What the command returns, or the code with which the parser ends the program for it."""
+    from ucad.cli.commands import app
+
     try:
         return app(words, exit_on_error=False, print_error=False)
     except SystemExit as ended:
@@ -168,17 +149,19 @@ def _say(message: str) -> None:
 
 
 def _log(words: list[str]) -> str:
-    """Writes what is being handled to a new file, and returns its name."""
+    """Writes what is being handled to a new file, and returns its name in quotes."""
     import platform
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="ucad-fault-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
-    ) as file:
-        file.write(f"ucad {__version__}, Python {platform.python_version()}\n")
-        file.write(f"ucad {' '.join(words)}\n\n{traceback.format_exc()}")
-    return file.name
+    about = f"ucad {__version__}, Python {platform.python_version()}\nucad {' '.join(words)}"
+    text = f"{about}\n\n{traceback.format_exc()}".encode("utf-8", "replace")
+    try:
+        with tempfile.NamedTemporaryFile(prefix="ucad-fault-", suffix=".log", delete=False) as file:
+            file.write(text)
+    except OSError:  # such as a full disk
+        return "what the same command says with --debug"
+    return f"'{file.name}'"
 
 
 def _one_line(error: Exception) -> str:

@@ -18,6 +18,6 @@ def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> None:
     shell
         Which shell.
     """
-    from ucad.cli import app
+    from ucad.cli.commands import app
 
     print(app.generate_completion(shell=shell))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import logging
 import shutil
 import textwrap
 import warnings
@@ -22,11 +21,12 @@ from ucad.cli.fit_options import (
     given,
 )
 from ucad.cli.options import Whole, WholeOrWord
-from ucad.errors import UcadError
+from ucad.interrupts import Request, deferred
 
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
     from ucad.consensus.running import RunOptions
+    from ucad.data import InterventionalData
     from ucad.estimator import UCAD
 
 __all__ = ["fit", "fit_model"]
@@ -36,8 +36,6 @@ DONE, UNFINISHED = 0, 1
 
 TEXT_WIDTH = 88
 """Characters per line of what a fit says in sentences: that of the certificate."""
-
-_logger = logging.getLogger(__name__)
 
 
 def fit(
@@ -142,6 +140,7 @@ def fit_model(
     """Reads, fits, writes the run folder with its report, and tells."""
     from sklearn.exceptions import ConvergenceWarning
 
+    from ucad.cli.inspect import report_beside
     from ucad.cli.network_files import load_readouts
     from ucad.cli.progress import shown_progress
     from ucad.cli.reading import estimator_for, read_data
@@ -159,23 +158,38 @@ def fit_model(
             model.set_params(readouts=load_readouts(path, network))
         if where is not None:
             model.set_params(n_jobs=where.n_jobs, runs_on=where.on)
-        model.set_params(progress=progress).fit(measured, checkpoint=checkpoint)
+        model.set_params(progress=progress)
+        request = _fitted(model, measured, checkpoint)
     model.data_["path"] = path.name
-    model.save(output, force=replace)
-    if not model.status_.interrupted:
-        checkpoint.unlink(missing_ok=True)
-        shutil.rmtree(fits_folder(checkpoint) or "", ignore_errors=True)
-    from ucad.cli.inspect import write_run_report
-
-    try:
-        sets = None if settings.gene_sets is None else Path(settings.gene_sets)
-        page = write_run_report(output, gene_sets=sets)
-    except (OSError, UcadError) as error:
-        _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
+    with deferred() as late:
+        model.save(output, force=replace)
+        if not model.status_.interrupted:
+            checkpoint.unlink(missing_ok=True)
+            shutil.rmtree(fits_folder(checkpoint) or "", ignore_errors=True)
+    late.came |= request.came
+    sets = None if settings.gene_sets is None else Path(settings.gene_sets)
+    page = report_beside(output, late, sets)
+    if page is None:
         return UNFINISHED
     _tell(model, output, page, json=json)
     good = model.status_.converged and model.status_.feasible
     return DONE if good else UNFINISHED
+
+
+def _fitted(model: UCAD, data: InterventionalData, checkpoint: Path) -> Request:
+    """Fits a model and says whether a request to end came when it had been found.
+
+    Raises:
+        KeyboardInterrupt: it came before.
+    """
+    request = Request()
+    try:
+        model.fit(data, checkpoint=checkpoint)
+    except KeyboardInterrupt:
+        if not hasattr(model, "scm_"):
+            raise
+        request.came = True
+    return request
 
 
 def _check_input(path: Path, settings: FitSettings) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import logging
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,8 @@ from ucad.cli.network_files import (
     read_inputs,
     told_if_the_model_fails,
 )
-from ucad.errors import InvalidInputError, UcadError
+from ucad.errors import InvalidInputError
+from ucad.interrupts import deferred
 
 if TYPE_CHECKING:
     from ucad.cli.fit_options import NetworkOptions
@@ -31,9 +31,6 @@ DONE, UNFINISHED = 0, 1
 
 KEPT_SAMPLES = 1000
 """Samples that a run folder keeps for its report."""
-
-
-_logger = logging.getLogger(__name__)
 
 
 def is_recording(path: Path) -> bool:
@@ -109,11 +106,11 @@ def fit_recording(
     if asked.read_output is not None:
         settings_kept["read_output"] = asked.read_output
     about = {"path": path.name, "model": reference, "inputs": str(where)}
-    _save(found, output, settings_kept, about, force=force)
-    _tell(found, output, _report(output), json=json)
+    page = _save(found, output, settings_kept, about, force=force)
+    _tell(found, output, page, json=json)
     if not json:
         print(_next_step(path, output, asked, where))
-    return DONE if found.status.converged else UNFINISHED
+    return DONE if found.status.converged and page is not None else UNFINISHED
 
 
 def _expected(cost: FitCost, max_seconds: float | None) -> str:
@@ -141,9 +138,11 @@ def _save(
     about: dict[str, str],
     *,
     force: bool,
-) -> None:
+) -> Path | None:
+    """Writes the run folder and its report; returns where that is, if it could be written."""
     import numpy as np
 
+    from ucad.cli.inspect import report_beside
     from ucad.runs import Run, save_run
 
     rows = np.arange(min(KEPT_SAMPLES, found.data.n_samples))
@@ -156,17 +155,9 @@ def _save(
         data=about,
         seconds=found.seconds,
     )
-    save_run(run, output, force=force)
-
-
-def _report(output: Path) -> Path | None:
-    from ucad.cli.inspect import write_run_report
-
-    try:
-        return write_run_report(output)
-    except (OSError, UcadError) as error:
-        _logger.warning("the run folder '%s' is written, but not its report: %s", output, error)
-        return None
+    with deferred() as request:
+        save_run(run, output, force=force)
+    return report_beside(output, request)
 
 
 def _tell(found: NetworkFit, output: Path, page: Path | None, *, json: bool) -> None:
@@ -185,4 +176,4 @@ def _tell(found: NetworkFit, output: Path, page: Path | None, *, json: bool) -> 
         print(json_module.dumps(result))
         return
     print(f"{found.diagnosis}\n\n{found}\n")
-    print(f"Run folder: {output}\nReport:     {page}")
+    print(f"Run folder: {output}\nReport:     {'not written' if page is None else page}")

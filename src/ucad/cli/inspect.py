@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +10,12 @@ from cyclopts import Parameter
 
 if TYPE_CHECKING:
     from ucad.data import InterventionalData
+    from ucad.interrupts import Request
     from ucad.runs import Run
 
-__all__ = ["certify", "report", "write_run_report"]
+__all__ = ["certify", "report", "report_beside", "write_run_report"]
+
+_logger = logging.getLogger(__name__)
 
 
 def certify(run: Path, /, *, claim: str = "graph", json: bool = False) -> int:
@@ -101,6 +105,22 @@ def write_run_report(folder: Path, path: Path | None = None, gene_sets: Path | N
         enrichment=run_enrichment(run, gene_sets),
     )
     return write_report(content, path or folder / REPORT)
+
+
+def report_beside(folder: Path, request: Request, gene_sets: Path | None = None) -> Path | None:
+    """Writes the report of a run that was just saved; whatever prevents it, the run is kept."""
+    from ucad.errors import UcadError
+
+    reason: object = "interrupted"
+    try:
+        request.answer()
+        return write_run_report(folder, gene_sets=gene_sets)
+    except (OSError, UcadError) as error:
+        reason = error
+    except KeyboardInterrupt:
+        pass
+    _logger.warning("the run folder '%s' is written, but not its report: %s", folder, reason)
+    return None
 
 
 def _sample(run: Run, folder: Path) -> InterventionalData:

@@ -183,15 +183,19 @@ def _new_worker() -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)
-    process.start()
+    # It inherits what is blocked: Ctrl-C, which reaches every process of a terminal, is the
+    # parent's affair from the start.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     theirs.close()
     return _Worker(process, ours)
 
 
 def _serve(pipe: Connection) -> None:
     """The life of a worker: tasks in, replies out, until the pipe closes."""
-    # Ctrl-C reaches every process of a terminal; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:

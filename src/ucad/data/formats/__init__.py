@@ -59,6 +59,11 @@ _APPLIES: dict[str, set[str]] = {
     "": {"drop_constant", "min_mean", "missing"},
 }
 """Which options say something about which kind of file."""
+_ADVICE = {
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz"), " Unpack it first."),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), " Save the sheet as CSV first."),
+}
+"""What to do about files that are often brought."""
 
 
 def read(  # noqa: PLR0913 - the user's front door: every option by its own name
@@ -128,22 +133,33 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         missing=missing,
         memory=memory,
     )
-    if not path.exists():
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FormatError(f"There is no file '{path}'.{did_you_mean(path.name, beside)}")
-    suffix = path.suffix.lower()
-    suffix = "" if path.is_dir() and suffix != ".zarr" else suffix
-    if suffix not in _READERS or (suffix == "" and not path.is_dir()):
-        raise FormatError(
-            f"'{path}' must end in one of {', '.join(filter(None, _READERS))}, or be a folder."
-        )
-    if not path.is_dir():
-        check_regular(path)
+    suffix = _kind_of(path)
     for name in options.given:
         if name not in _APPLIES[suffix]:
             kind = f"{suffix} files" if suffix else "folders"
             raise InvalidInputError(f"The option '{name}' does not apply to {kind}.")
     return _READERS[suffix](path, options)
+
+
+def _kind_of(path: Path) -> str:
+    """The ending that says how to read what is there; anything that cannot be read is refused."""
+    if not path.exists():
+        if path.is_symlink():
+            raise FormatError(f"'{path}' is a link that leads nowhere.")
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FormatError(f"There is no file '{path}'.{did_you_mean(path.name, beside)}")
+    suffix = path.suffix.lower()
+    if path.is_dir() and suffix != ".zarr":
+        if suffix in _READERS:
+            raise FormatError(f"'{path}' must be a file. Got a folder instead.")
+        return ""
+    if suffix not in _READERS or suffix == "":
+        endings = ", ".join(filter(None, _READERS))
+        advice = _ADVICE.get(suffix, "")
+        raise FormatError(f"'{path}' must end in one of {endings}, or be a folder.{advice}")
+    if not path.is_dir():
+        check_regular(path)
+    return suffix
 
 
 def write(data: InterventionalData, path: str | Path) -> None:

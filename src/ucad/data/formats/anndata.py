@@ -177,11 +177,12 @@ def _dataset(
 ) -> InterventionalData:
     columns = [str(column) for column in obs.columns]
     target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
-    if target is None:
+    if target is None and columns:
         raise InvalidInputError(
-            f"Say which column of 'obs' names the perturbation (target=…). It has {columns}."
+            f"Say which column of 'obs' names the perturbation (target=…). It has {some(columns)}."
         )
-    require_column(target, columns, "perturbations in 'obs'")
+    if target is not None:
+        require_column(target, columns, "perturbations in 'obs'")
     beside = [name for name in side_columns(options) if name != DEPTH or name in columns]
     for name in beside:
         require_column(name, columns, "context in 'obs'")
@@ -191,7 +192,7 @@ def _dataset(
             f"{len(obs)} samples and {len(names)} variables."
         )
     known = {name: obs[name].to_numpy() for name in beside}
-    labels = [label_of(label) for label in obs[target]]
+    labels = [""] * len(obs) if target is None else [label_of(label) for label in obs[target]]
     unique = unique_names(names)
     renamed = [new for old, new in zip(names, unique, strict=True) if old != new]
     notes: tuple[str, ...] = ()
