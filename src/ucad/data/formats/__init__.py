@@ -150,7 +150,7 @@ def _kind_of(path: Path) -> str:
         raise FormatError(f"There is no file '{path}'.{did_you_mean(path.name, beside)}")
     suffix = path.suffix.lower()
     if path.is_dir() and suffix != ".zarr":
-        if suffix in _READERS:
+        if suffix and suffix in _READERS:
             raise FormatError(f"'{path}' must be a file. Got a folder instead.")
         return ""
     if suffix not in _READERS or suffix == "":
