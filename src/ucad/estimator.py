@@ -36,7 +36,7 @@ from ucad.runs import load_run, save_run
 from ucad.saving import restore, run_of, settings_of
 from ucad.scm import Abstraction, FactorSCM, estimated_state
 from ucad.solvers import FitResult, FitStatus
-from ucad.solvers.registry import AUTO, Readout, SolveSettings
+from ucad.solvers.registry import AUTO, Readout
 
 if TYPE_CHECKING:
     from ucad.solvers.prior import PriorKnowledge
@@ -205,7 +205,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 finished fits of a consensus are kept in a folder beside it.
         """
         check_n_runs(self.n_runs)
-        options = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
+        runs = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
         ready = self._prepared(X, interventions, context)
         train, validation = ready.standardised
         fit = fit_auto if self.n_factors == AUTO else fit_known
@@ -218,16 +218,13 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         with deferred() as request:  # what was found is not lost to a request that comes now
             self.data_ = about_data(ready.data) | self.columns_.to_json() | self.reads_.to_json()
-            self.sample_ = sample_of(ready.data, ready.settings.seed)
-            self.acts_on_ = result.acts_on
+            self.sample_, self.acts_on_ = sample_of(ready.data, ready.settings.seed), result.acts_on
             found = conclude(result.with_notes(self.reads_.note), ready)
             result, self.certificate_ = found.result, found.certificate
             self._keep(result, found.scm)
         if self.n_runs and self.graph_.n_factors:
-            settings = with_number(ready.settings, self.graph_.n_factors)
-            self._consensus(found, settings, options, request)
-        else:
-            request.answer()
+            self._support(found, ready, runs, request)
+        request.answer()
         if not (result.status.converged and result.status.feasible):
             warnings.warn(str(result.status), ConvergenceWarning, stacklevel=2)
         return self
@@ -254,26 +251,19 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         train, validation = ready.standardised
         return factor_path(train, validation, ready.settings, (first, last), self.progress)
 
-    def _consensus(
-        self, fit: Conclusion, settings: SolveSettings, options: RunOptions, request: Request
-    ) -> None:
-        try:
-            request.answer()
-            found = find_consensus(
-                fit.result,
-                fit.scm,
-                fit.known,
-                settings,
-                n_runs=self.n_runs,
-                certificate=self.certificate_,
-                options=options,
-                standardise=self.standardise,
-                progress=self.progress,
-            )
-        except KeyboardInterrupt:
-            note = "The consensus was interrupted."
-            found = Consensus(support=None, scm=None, fits=(), n_left=self.n_runs, note=note)
-        self.consensus_ = found
+    def _support(self, fit: Conclusion, ready: Prepared, runs: RunOptions, asked: Request) -> None:
+        self.consensus_ = found = find_consensus(
+            fit.result,
+            fit.scm,
+            fit.known,
+            with_number(ready.settings, self.graph_.n_factors),
+            n_runs=self.n_runs,
+            certificate=self.certificate_,
+            options=runs,
+            standardise=self.standardise,
+            progress=self.progress,
+            request=asked,
+        )
         self.support_ = found.support
         if found.note:
             self.status_ = noted(self.status_, found)
@@ -339,8 +329,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.status_ = result.status
         self.history_ = result.history
         self.fit_seconds_ = result.seconds
-        self.support_ = None
-        self.consensus_ = None
+        self.support_ = self.consensus_ = None
 
     def _as_data(self, X: Any, interventions: Any) -> InterventionalData:
         return as_data(self, X, interventions)

@@ -25,6 +25,7 @@ from ucad.consensus.support import STABLE, Graph, Support, adequacy_of
 from ucad.data import InterventionalData
 from ucad.data.context import Context
 from ucad.graph import FactorGraph
+from ucad.interrupts import Request
 from ucad.scm import FactorSCM, at_average_context
 from ucad.solvers import FitResult, FitStatus
 from ucad.solvers.registry import SolveSettings
@@ -62,6 +63,7 @@ def find_consensus(  # noqa: PLR0913  (the front door: everything by its own nam
     options: RunOptions | None = None,
     standardise: bool = True,
     progress: Progress | None = None,
+    request: Request | None = None,
 ) -> Consensus:
     """Fits models to parts of the samples and sees what of a given model comes back.
 
@@ -77,14 +79,33 @@ def find_consensus(  # noqa: PLR0913  (the front door: everything by its own nam
         options: where the fits run.
         standardise: as in that fit.
         progress: told how far it is.
+        request: to end, that came before; whenever one comes, what was done is kept.
     """
     options = RunOptions() if options is None else options
     draws = plan(n_runs, data.regime, settings.seed)
     if progress is not None:
         cost = cost_sentence(len(draws), result.seconds, options.n_workers)
         progress(ProgressEvent(STAGE, 0, len(draws), cost))
-    fits = run_fits(data, settings, draws, options, standardise=standardise, progress=progress)
-    note = _note(fits, len(draws))
+    try:
+        if request is not None:
+            request.answer()
+        fits = run_fits(data, settings, draws, options, standardise=standardise, progress=progress)
+        return _counted(fits, len(draws), scm, data, settings, certificate)
+    except KeyboardInterrupt:
+        note = "The consensus was interrupted."
+        return Consensus(support=None, scm=None, fits=(), n_left=len(draws), note=note)
+
+
+def _counted(
+    fits: Fits,
+    n_runs: int,
+    scm: FactorSCM,
+    data: InterventionalData,
+    settings: SolveSettings,
+    certificate: Certificate | None,
+) -> Consensus:
+    """What of a model came back in the fits that were done."""
+    note = _note(fits, n_runs)
     if sum(fit.draw.kind is Kind.HALF for fit in fits.done) < MIN_RUNS:
         return Consensus(support=None, scm=None, fits=(), n_left=fits.n_left, note=note)
     data = at_average_context(scm, data)
