@@ -118,11 +118,9 @@ def _in_batches(file: Any, others: set[str]) -> dict[str, Any]:
     import pyarrow
 
     names, kinds = file.schema_arrow.names, file.schema_arrow.types
-    is_number = [
-        (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)) and name not in others
-        for name, kind in zip(names, kinds, strict=True)
-    ]
-    slots = dict(zip(np.flatnonzero(is_number).tolist(), range(sum(is_number)), strict=True))
+    is_number = [pyarrow.types.is_floating(k) or pyarrow.types.is_integer(k) for k in kinds]
+    numbers = [at for at, name in enumerate(names) if is_number[at] and name not in others]
+    slots = {column: slot for slot, column in enumerate(numbers)}
     rest = [at for at in range(len(names)) if at not in slots]
     x, at, kept = np.empty((file.metadata.num_rows, len(slots))), 0, []
     for batch in file.iter_batches(ROWS_AT_ONCE):
