@@ -16,6 +16,7 @@ from ucad.effects import predict_regimes
 from ucad.errors import InvalidInputError
 from ucad.report import ReportContent, render, write_report
 from ucad.report.scatter import MAX_POINTS, prediction_scatter
+from ucad.report.words import _few
 
 LOADING = {"src", "srcset", "data", "poster", "action", "formaction", "background", "cite"}
 
@@ -311,3 +312,19 @@ def test_groups_of_the_provenance_are_folded_and_empty_ones_left_out(content):
     assert "<dt>created</dt>" in section[: section.index("<details>")]
     assert "<details><summary>Settings</summary>" in section
     assert "<summary>Data</summary>" not in section
+
+
+def test_a_missed_condition_is_not_called_a_fit_that_ended_badly(content):
+    status = {"converged": True, "feasible": False, "violations": {"in-anchor of Z1": 1.0}}
+    page = render(replace(content, status=status))
+    assert "Missing: a variable that feeds only Z1." in page
+    assert "did not end well" not in page
+    stopped = render(replace(content, status={"converged": False, "reason": "Time is over."}))
+    assert "did not end well.</strong> Time is over." in stopped
+
+
+def test_long_names_in_a_sentence_leave_room_for_the_next_factor(content):
+    graph = content.scm.graph
+    names = [f"ENSG{i:011d}_GENE" for i in range(graph.n_variables)]
+    assert _few(names).endswith(f"{names[2]} and {len(names) - 3} more")
+    assert _few(["A", "B"]) == "A, B"

@@ -21,7 +21,7 @@ __all__ = ["as_networkx", "write_graphml"]
 _logger = logging.getLogger(__name__)
 
 
-def as_networkx(run: Run) -> nx.DiGraph[Any]:
+def as_networkx(run: Run) -> nx.DiGraph:
     """Variables and factors by name; nodes have a `kind`, edges a `graph` and a `strength`."""
     graph = run.scm.graph.to_networkx()
     for edge in edges_of(run):

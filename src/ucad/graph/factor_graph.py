@@ -222,11 +222,11 @@ class FactorGraph:
         mine, theirs = (sorted(np.concatenate([g.Q, g.R]).T.tolist()) for g in (self, other))
         return bool(mine == theirs)
 
-    def to_networkx(self) -> nx.DiGraph[Any]:
+    def to_networkx(self) -> nx.DiGraph:
         """The bipartite graph, nodes by name with the attribute `kind`, `variable` or `factor`."""
         import networkx as nx
 
-        graph: nx.DiGraph[Any] = nx.DiGraph()
+        graph: nx.DiGraph = nx.DiGraph()
         graph.add_nodes_from(self.variable_names, kind="variable")
         graph.add_nodes_from(self.factor_names, kind="factor")
         for i, k in np.argwhere(self.Q):

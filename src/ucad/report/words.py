@@ -16,6 +16,9 @@ __all__ = ["correlates", "cut", "factor_card", "factor_sentence", "overview"]
 MOST_NAMED = 6
 """Names listed in a sentence, which ends with how many more there are."""
 
+MOST_LETTERS = 60
+"""Letters of all names listed in a sentence: a line of the page, two of a phone's."""
+
 LONGEST_NAME = 40
 """Characters of a name in a sentence: half a line."""
 
@@ -150,8 +153,11 @@ def _lacking_anchors(graph: FactorGraph, factor: int) -> str:
 
 
 def _few(names: list[str], most: int = MOST_NAMED) -> str:
+    """The first names, as many as fit a line, and how many more there are."""
     if not names:
         return "nothing"
+    lengths = np.cumsum([len(cut(name)) for name in names[:most]])
+    most = max(2, min(most, int((lengths <= MOST_LETTERS).sum())))
     more = len(names) - most
     named = ", ".join(map(cut, names[:most]))
     return named + (f" and {more} more" if more > 0 else "")

@@ -33,7 +33,7 @@
 
   // In a large graph, seen whole, factors are drawn larger so that their names can be read.
   const style = (c, size) => [
-    { selector: "node", style: { label: "data(short)", "font-size": 12, color: c.ink, "text-valign": "center", "text-halign": "center", shape: "round-rectangle", width: 66, height: 22, "background-color": c.panel, "border-width": 1.2, "border-color": c.muted, "min-zoomed-font-size": 6 } },
+    { selector: "node", style: { label: "data(short)", "font-size": 11, color: c.ink, "text-valign": "center", "text-halign": "center", shape: "round-rectangle", width: 66, height: 22, "background-color": c.panel, "border-width": 1.2, "border-color": c.muted, "min-zoomed-font-size": 6 } },
     { selector: "node.factor", style: { "background-color": c.factor, "border-color": c.factor, color: c.onFactor, width: 84 * size, height: 34 * size, "font-size": 14 * size, "font-weight": "bold", "min-zoomed-font-size": 4, "z-index": 3 } },
     { selector: "edge", style: { width: (edge) => edge.data("width") * Math.sqrt(size), "line-color": c.link, "target-arrow-color": c.link, "target-arrow-shape": "triangle", "arrow-scale": 0.8, "curve-style": "straight", opacity: "data(opacity)" } },
     { selector: "edge.up", style: { "line-color": c.up, "target-arrow-color": c.up } },
