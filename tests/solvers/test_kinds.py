@@ -54,4 +54,4 @@ def test_every_regime_is_tested_and_those_told_soft_are_not_held_against_the_mod
     claim = clamps(samples)
     assert claim.answer == "no"
     assert {row["regime"] for row in claim.details["regimes"]} >= soft
-    assert clamps(samples, samples.regime_names).answer == "yes"
+    assert clamps(samples, samples.regime_names).answer == "not known"

@@ -40,6 +40,7 @@ from ucad.data.formats.options import (
     side_information,
     with_side_information,
 )
+from ucad.data.formats.parquet_columns import columns_in_batches
 from ucad.data.formats.plain_text import opened_plain
 from ucad.data.labels import read_labels
 from ucad.data.missing import without_missing
@@ -54,9 +55,6 @@ from ucad.files import parse_json, read_json, read_text, replacing, write_text
 __all__ = ["from_columns", "read_csv", "read_parquet", "write_csv", "write_parquet"]
 
 _METADATA = b"ucad"
-
-ROWS_AT_ONCE = 8192
-"""Samples of a parquet file that are decoded at a time: 33 MB of 500 variables."""
 
 
 def read_csv(path: Path, options: ReadOptions) -> InterventionalData:
@@ -106,34 +104,8 @@ def read_parquet(path: Path, options: ReadOptions) -> InterventionalData:
         with parquet.ParquetFile(path) as file:
             stored = (file.schema_arrow.metadata or {}).get(_METADATA)
             side = None if stored is None else dict(parse_json(stored))
-            columns = _in_batches(file, _no_variables(options, side))
+            columns = columns_in_batches(file, _no_variables(options, side))
     return from_columns(columns, options, side)
-
-
-def _in_batches(file: Any, others: set[str]) -> dict[str, Any]:
-    """The columns by name: numbers as columns of one matrix, but for `others`.
-
-    Samples are decoded some at a time, so that a table takes hardly more than its matrix.
-    """
-    import pyarrow
-
-    names, kinds = file.schema_arrow.names, file.schema_arrow.types
-    is_number = [pyarrow.types.is_floating(k) or pyarrow.types.is_integer(k) for k in kinds]
-    numbers = [at for at, name in enumerate(names) if is_number[at] and name not in others]
-    slots = {column: slot for slot, column in enumerate(numbers)}
-    rest = [at for at in range(len(names)) if at not in slots]
-    x, at, kept = np.empty((file.metadata.num_rows, len(slots))), 0, []
-    for batch in file.iter_batches(ROWS_AT_ONCE):
-        for column, slot in slots.items():
-            x[at : at + len(batch), slot] = batch.column(column).to_numpy(zero_copy_only=False)
-        kept.append(batch.select(rest))
-        at += len(batch)
-    schema = pyarrow.schema([file.schema_arrow.field(column) for column in rest])
-    table = pyarrow.Table.from_batches(kept, schema=None if kept else schema)
-    return {
-        name: x[:, slots[at]] if at in slots else table.column(rest.index(at)).to_numpy()
-        for at, name in enumerate(names)
-    }
 
 
 def write_parquet(data: InterventionalData, path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ucad
-from ucad.data.formats import tables
+from ucad.data.formats import parquet_columns
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -26,7 +26,7 @@ def path(tmp_path):
 
 def test_a_parquet_table_is_the_same_however_many_samples_are_decoded_at_a_time(path, monkeypatch):
     whole = ucad.read(path, context=["batch"])
-    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(parquet_columns, "ROWS_AT_ONCE", 7)
     parts = ucad.read(path, context=["batch"])
     assert whole.variable_names == parts.variable_names == ("a", "n", "c")
     np.testing.assert_array_equal(whole.x, parts.x)
