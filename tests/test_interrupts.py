@@ -2,10 +2,11 @@
 
 import signal
 import threading
+import time
 
 import pytest
 
-from ucad.interrupts import deferred
+from ucad.interrupts import asked_again, deferred
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM]
 
@@ -65,3 +66,25 @@ def test_other_threads_hold_nothing_back():
     thread.start()
     thread.join()
     assert found == [False]
+
+
+class Cleared:
+    """Something that is asked to end while it is cleared up."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_request_that_python_drops_comes_again():
+    def work():
+        with asked_again():
+            Cleared()
+            time.sleep(600)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+
+
+def test_a_request_that_python_drops_is_forgotten_when_all_is_done():
+    with asked_again():
+        Cleared()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["Request", "deferred"]
+__all__ = ["Request", "asked_again", "deferred"]
+
+SECONDS = 0.05
+"""After which a request that Python dropped comes again: by then, what it cleared up is gone."""
 
 
 class Request:
@@ -58,3 +63,29 @@ def deferred() -> Iterator[Request]:
     finally:
         for number in held:
             signal.signal(number, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def asked_again() -> Iterator[None]:
+    """Lets a request to end come again that Python dropped, since it was clearing something up.
+
+    An exception in a finaliser is shown, with its traceback, and forgotten. SIGTERM must be one of
+    the signals that raise `KeyboardInterrupt`.
+    """
+    before, timers = sys.unraisablehook, list[threading.Timer]()
+
+    def hook(dropped: sys.UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            before(dropped)
+            return
+        timers.append(threading.Timer(SECONDS, os.kill, (os.getpid(), signal.SIGTERM)))
+        timers[-1].start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()
+            timer.join()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from ucad import __version__
 from ucad.errors import UcadError
-from ucad.interrupts import deferred
+from ucad.interrupts import asked_again, deferred
 
 __all__ = ["main"]
 
@@ -120,7 +120,8 @@ def _ended_like_interrupted() -> Iterator[None]:
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        yield
+        with asked_again():
+            yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
