@@ -53,12 +53,15 @@ class Browser:
         self._root += f"/{answer['sessionId']}"
 
     def open(self, page: Path, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """Shows a file at a window size, in light or dark."""
+        """Shows a file at a window size, in light or dark; returns once its graph is drawn."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.devtools("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.devtools("Emulation.setEmulatedMedia", features=[scheme])
         self._send("POST", "/url", {"url": page.as_uri()})
+        drawn = "const box = document.getElementById('graph'); return !box || !!box.cytoscape"
+        there = f"if (document.readyState !== 'complete') return false; {drawn};"
+        self.wait_for(there, bool)
 
     def run(self, script: str, *arguments: object) -> Any:
         """Runs a script in the page and returns what it returns."""
