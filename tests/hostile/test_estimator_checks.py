@@ -23,10 +23,7 @@ MANY_FITS = {
     "check_transformer_general",
     "check_transformer_preserve_dtypes",
 }
-"""Checks that fit again and again, of what does not depend on the number of factors. Of
-most solvers they are tried with two only."""
-COUNTING = ("auto", "search")
-"""Solvers for which the number of factors is counted here; with the others it takes long."""
+"""Checks that fit again and again: not in `make test`."""
 
 
 class Layered(ucad.UCAD):
@@ -59,12 +56,10 @@ def _short_training(monkeypatch):
 def _cases():
     for name, entry in SOLVERS.items():
         kind = Layered if entry.needs_layers else ucad.UCAD
-        for n_factors in (1, 2, "auto") if name in COUNTING else (1, 2):
+        for n_factors in (1, 2) if entry.needs_layers else (1, 2, "auto"):
             is_quick = n_factors in QUICK.get(name, ())
             for estimator, check in estimator_checks_generator(kind(n_factors, solver=name)):
                 label = f"{name}-{n_factors}-{check.func.__name__}"
-                if name != "search" and n_factors != 2 and check.func.__name__ in MANY_FITS:
-                    continue
                 is_here = is_quick and check.func.__name__ not in MANY_FITS
                 marks = [] if is_here else [pytest.mark.hostile_full]
                 yield pytest.param(estimator, check, id=label, marks=marks)
@@ -79,3 +74,10 @@ def test_scikit_learns_own_checks_hold_for_every_solver(estimator, check):
         if "at most as many as the earlier layer has variables, 1" not in str(error):
             raise
         pytest.skip("the check's table has two columns: no two factors fit between them")
+
+
+@pytest.mark.parametrize("name", [name for name, entry in SOLVERS.items() if entry.needs_layers])
+def test_solvers_for_dense_layers_say_that_they_do_not_count_factors(name):
+    x = np.random.default_rng(0).normal(size=(40, 6))
+    with pytest.raises(ucad.errors.InvalidInputError, match="Say how many factors to find"):
+        Layered("auto", solver=name).fit(x)
