@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from ucad.errors import InvalidInputError
-from ucad.networks import AllLabels, OneLabel, decide_by, decision, swap_pairs
-from ucad.networks.decisions import code_of, decision_loss
+from ucad.networks import Above, AllLabels, OneLabel, decide_by, decision, swap_pairs
+from ucad.networks.decisions import code_of, decision_loss, said_of
 
 LOGITS = torch.tensor([[1.0, -1.0, 2.0], [-1.0, 3.0, -2.0]])
 
@@ -37,3 +37,35 @@ def test_pairs_take_sets_of_labels():
     )
     assert set(pairs.expected.tolist()) <= {0, 1, 2, 3}
     assert pairs.changes.sum() == 10
+
+
+def test_a_regression_is_decided_by_the_values_that_are_named():
+    output = torch.tensor([[0.2], [1.0], [4.0]])
+    decide = decide_by("above:0.5,2")
+    assert decide == Above((0.5, 2.0))
+    assert decide(output).tolist() == decide(output[:, 0]).tolist() == [0, 1, 2]
+    own = decision_loss(decide, output, decide(output))
+    assert own < min(decision_loss(decide, output, torch.full((3,), k)) for k in range(3))
+    with pytest.raises(InvalidInputError, match="ascending"):
+        decide_by("above:2,1")
+    with pytest.raises(InvalidInputError, match="'above:0.5,1.5'"):
+        decide_by("above:much")
+    with pytest.raises(InvalidInputError, match="one output"):
+        decide(LOGITS)
+
+
+def test_the_largest_of_a_matrix_of_outputs_is_no_decision():
+    with pytest.raises(InvalidInputError, match="which token counts"):
+        decision(torch.zeros(3, 5, 7))
+    assert decision(torch.zeros(3, 1, 7)).tolist() == [0, 0, 0]
+
+
+def test_what_is_taken_for_a_decision_is_said():
+    one = torch.tensor([[2.5], [3.0], [4.0]])
+    assert "above 0 on 100% of the inputs; it lies between 2.5 and 4" in said_of(decision, one)
+    assert "--decide above:" in said_of(decision, one)
+    assert "--decide labels" in said_of(decision, LOGITS)
+    assert "all of 3 labels" in said_of(AllLabels(), LOGITS)
+    assert "label 2 of 3" in said_of(OneLabel(2), LOGITS)
+    assert "values 1, 2 " in said_of(Above((1.0, 2.0)), one)
+    assert "of the caller" in said_of(lambda output: output[:, 0] > 7, one)

@@ -13,7 +13,7 @@ from tests.networks.concept_networks import (
     dense_or,
 )
 from ucad.errors import InvalidInputError
-from ucad.networks import AllLabels, DiagnosisSettings, diagnose, record
+from ucad.networks import Above, AllLabels, DiagnosisSettings, diagnose, record
 
 FEW = DiagnosisSettings(n_pairs=80, n_rows=400)
 
@@ -80,3 +80,17 @@ def test_a_recording_is_diagnosed_and_keeps_its_context(tmp_path, adder):
 def test_the_text_and_the_json_have_a_line_per_site(adder):
     assert "input[1,0]" in str(adder)
     assert adder.to_json().count('"moved_next"') == 3
+
+
+def test_an_output_that_always_has_one_sign_is_told_as_what_it_is():
+    torch.manual_seed(0)
+    x = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
+    model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1), nn.Softplus())
+    found = diagnose(model, x, ["1", "2"], settings=FEW)
+    assert "above 0 on 100% of the inputs" in str(found)
+    with pytest.raises(InvalidInputError, match="alike on all inputs.*--decide above:"):
+        found.check_can_steer("1")
+    with torch.no_grad():
+        middle = float(model(torch.from_numpy(x)).median())
+    named = diagnose(model, x, ["1", "2"], decide=Above((middle,)), settings=FEW)
+    assert named["1"].moved > 0.3

@@ -130,7 +130,8 @@ class NetworkOptions:
         inputs: The inputs that the recording was made on, if they are not where they were.
         read_output: What counts of the output: logits, logits@-1, or script.py:function.
         decide: What it decides: largest (the largest logit, or the sign of the only one), labels
-            (all labels of a multi-label network) or label:3 (one of them).
+            (all labels of a multi-label network), label:3 (one of them) or above:0.5,1.5 (how many
+            of these values the only output exceeds, for regression).
     """
 
     model: str | None = None

@@ -93,7 +93,8 @@ def record(
         What counts of the output, for --check: logits, logits@-1, or script.py:function.
     decide
         What the network decides, for --check: largest (the largest logit, or the sign of the only
-        one), labels (all labels of a multi-label network) or label:3 (one of them).
+        one), labels (all labels of a multi-label network), label:3 (one of them) or above:0.5,1.5
+        (how many of these values the only output exceeds, for regression).
     observational
         How many inputs to record without a clamp; all if not given.
     per_clamp
@@ -220,6 +221,8 @@ def _checked(asked: _Asked, check: bool) -> tuple[str, ...]:
         return ()  # such as an output that nobody has said how to read: nothing was asked of it
     if check:
         print(found)
+        if not any(line.can_steer for line in found.sites):
+            _logger.warning("No site changes a decision: ucad fit will find nothing to steer here.")
     elif found.notes:  # not all features could be tried: half a context is none
         return ()
     return found.covariates if asked.context is None else tuple(asked.context)

@@ -99,8 +99,8 @@ def steer(
         script.py:function. By default as for the fit: the only tensor, or logits.
     decide
         largest (the largest logit, or the sign of the only one), labels (all labels of a
-        multi-label network, outcome being inputs x labels) or label:3 (one of them). By default
-        as for the fit.
+        multi-label network, outcome being inputs x labels), label:3 (one of them) or
+        above:0.5,1.5 (how many of these values the only output exceeds). By default as for the fit.
     seed
         Random seed of pairs and placebos.
     output

@@ -6,7 +6,7 @@ from ucad.networks.attribution_graphs import read_attribution_graph, write_super
 from ucad.networks.concepts import ConceptScore, ConceptTable, concept_table
 from ucad.networks.controls import ControlScore, Verdict
 from ucad.networks.cost import RecordingCost, SteeringCost, recording_cost, steering_cost
-from ucad.networks.decisions import AllLabels, OneLabel, decide_by, decision
+from ucad.networks.decisions import Above, AllLabels, OneLabel, decide_by, decision
 from ucad.networks.diagnosis import Diagnosis, DiagnosisSettings, diagnose
 from ucad.networks.features import Feature, covariates_of, features_of, hybrid
 from ucad.networks.fitting import NetworkFit, NetworkSettings, fit_network
@@ -60,6 +60,7 @@ from ucad.networks.supernodes import group_nodes
 __all__ = [
     "Activation",
     "Agreement",
+    "Above",
     "AllLabels",
     "ConceptScore",
     "ConceptSteering",

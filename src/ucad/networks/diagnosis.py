@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad.errors import InvalidInputError
-from ucad.networks.decisions import Decide, decision
+from ucad.networks.decisions import Decide, decision, said_of
 from ucad.networks.features import Feature, covariate_names, covariates_of, features_of, hybrid
 from ucad.networks.outputs import ReadOutput, tensor_output
 from ucad.networks.passes import Inputs
@@ -101,6 +101,7 @@ class Diagnosis:
         covariates: the context of all sites, as names of columns (`covariates_of`).
         features: of the inputs, all that were tried.
         notes: what to know beside.
+        decided: what was taken for the network's decision, one sentence.
     """
 
     sites: tuple[SiteCheck, ...]
@@ -108,6 +109,7 @@ class Diagnosis:
     covariates: tuple[str, ...] = ()
     features: tuple[Feature, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
+    decided: str = ""
 
     def __getitem__(self, site: str) -> SiteCheck:
         """The line of a site."""
@@ -121,6 +123,8 @@ class Diagnosis:
         line = self[site]
         if line.can_steer:
             return
+        if self.differ == 0:
+            raise InvalidInputError(f"The network decides alike on all inputs. {self.decided}")
         names = [one.site for one in self.sites]
         at = names.index(site)
         able = [i for i, one in enumerate(self.sites) if one.can_steer]
@@ -147,6 +151,7 @@ class Diagnosis:
 
         width = max(12, *(len(line.site) for line in self.sites))
         lines = [
+            *([self.decided] if self.decided else []),
             f"Inputs on which the network decides differently: {self.differ:.3f} of the pairs.",
             f"{'site':<{width}} {'moves':>6} {'by the next':>11} {'follows':>7} {'R² next':>8} "
             f"{'in context':>10}  context",
@@ -228,7 +233,8 @@ class _Check:
         if self.n_skipped:
             notes = (f"{self.n_skipped} features of the inputs were not tried one by one.",)
         differ = float((self.decided != self.wanted).mean())
-        return Diagnosis(sites, differ, tuple(columns), self.features, notes)
+        decided = said_of(self.subject.decide, self.subject.outputs(self.rows))
+        return Diagnosis(sites, differ, tuple(columns), self.features, notes, decided)
 
     def _dependence(self) -> np.ndarray:
         """How much every site changes with every feature, features × sites."""

@@ -267,10 +267,17 @@ def _observed(subject: Subject, diagnosis: Diagnosis, seed: int) -> Intervention
 def _status(found: BehaviourFit) -> FitStatus:
     lines = [line for gap in found.gaps for line in gap.factors]
     weak = [line.factor for line in lines if not line.is_certified]
-    reason = (
-        f"{len(lines)} factors found by behaviour; swaps of {len(lines) - len(weak)} of them end "
-        f"as the network itself decides in at least {CERTIFIED:.0%} of unseen pairs."
-    )
+    many = f"{len(lines)} factor{'s' if len(lines) > 1 else ''}"
+    if len(weak) == len(lines):
+        reason = (
+            f"Behaviour suggests {many}, of which none is certified: swaps end as the network "
+            f"itself decides in less than {CERTIFIED:.0%} of unseen pairs."
+        )
+    else:
+        reason = (
+            f"{many} found by behaviour; swaps of {len(lines) - len(weak)} of them end "
+            f"as the network itself decides in at least {CERTIFIED:.0%} of unseen pairs."
+        )
     advice: tuple[str, ...] = ()
     if weak:
         advice = (f"Do not rely on {', '.join(weak)}: see the notes.",)

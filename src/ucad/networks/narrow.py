@@ -179,19 +179,19 @@ class _Gap:
             if kept[k] >= ENOUGH_KEPT:
                 break
         k = max(kept, key=lambda one: (kept[one] >= ENOUGH_KEPT, kept[one]))
-        where = f"{self.names[0]} → {self.names[1]}: {k} factors"
+        many = f"{k} factors" if k > 1 else "1 factor"
+        where = f"{self.names[0]} → {self.names[1]}: {many}"
         if kept[k] < ENOUGH_KEPT:
-            return k, f"{where} keep {kept[k]:.3f} of the decisions, the most of 1 to {most}."
+            return k, f"{where} kept {kept[k]:.3f} of the decisions, the most of 1 to {most}."
         stable = {one: self._stability(one) for one in (k, k + 1) if one <= most}
         if k + 1 in stable and stable[k + 1] > stable[k] + STABLER:
             return k + 1, (
-                f"{self.names[0]} → {self.names[1]}: {k} factors keep {kept[k]:.3f} of the "
-                f"decisions, and the axes of {k + 1} come back better from other starts "
-                f"({stable[k + 1]:.2f} against {stable[k]:.2f})."
+                f"{where} kept {kept[k]:.3f} of the decisions, and the axes of {k + 1} come back "
+                f"better from other starts ({stable[k + 1]:.2f} against {stable[k]:.2f})."
             )
         return k, (
-            f"{where} are the fewest that keep {kept[k]:.3f} of the decisions; their axes agree "
-            f"between starts at {stable[k]:.2f}."
+            f"{where}, as few as keep {kept[k]:.3f} of the decisions; axes agree between "
+            f"starts at {stable[k]:.2f}."
         )
 
     def kept(self, result: FitResult) -> float:

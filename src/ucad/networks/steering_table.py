@@ -136,10 +136,23 @@ class ConceptSteering:
         kinds = [line.kind for line in self.controls]
         raise InvalidInputError(f"There is no control '{kind}'.{did_you_mean(kind, kinds)}")
 
+    @property
+    def _terms(self) -> str:
+        """On what terms factors with two values are compared, and what else steers as well."""
+        computing = [
+            line.kind.removesuffix(SAME_DECODER).rstrip(", ")
+            for line in self.controls
+            if line.kind.endswith(SAME_DECODER)
+            and line.against is not None
+            and line.against.verdict is not Verdict.ABOVE
+        ]
+        more = f"; a decoder that computes does as well from {', '.join(computing)}"
+        return "all with two values and a table" + (more if computing else "")
+
     def __str__(self) -> str:
         ties = f": {', '.join(self.ties)}" if self.ties else ""
-        kind = " (two values)" if self.two_valued else ""
-        lines = [f"{self.concept}: best factor {self.best}{kind}, {self.verdict}{ties}"]
+        kind = f" ({self._terms})" if self.two_valued else ""
+        lines = [f"{self.concept}: best factor {self.best}, {self.verdict}{kind}{ties}"]
         lines += [f"  {name:<38} {score}" for name, score in self.by_factor.items()]
         lines += [f"  {line}" for line in self.controls]
         return "\n".join(lines)

@@ -141,6 +141,11 @@ class Subject:
             passed = _call(self.model, inputs, [self.sites[i] for i in where], edit)
         return output_reader(self.read_output)(passed)
 
+    def outputs(self, inputs: Inputs) -> Tensor:
+        """What counts of the output, of all inputs."""
+        with torch.no_grad():
+            return torch.cat([self.output(part) for _, part in self._batches(inputs)])
+
     def _edit(
         self, seen: Sequence[int], site: int | None, values: Units | Tensor | None
     ) -> Callable[[int, Tensor], Tensor | None] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,18 +11,13 @@ from ucad._types import Progress, ProgressEvent
 from ucad.data.context import Context
 from ucad.networks.behaviour.blocks import Blocks, find_blocks
 from ucad.networks.behaviour.concepts import BlockConcept, Concept, state_concept
-from ucad.networks.behaviour.discrete_factors import (
-    ClassReadout,
-    DecoderKind,
-    fit_decoder,
-    hidden_layer,
-)
-from ucad.networks.behaviour.gap_fit import GapData, GapModel, GapParts, read_gap
+from ucad.networks.behaviour.discrete_factors import DecoderKind, fit_decoder, hidden_layer
+from ucad.networks.behaviour.gap_fit import GapData, GapModel, GapParts
 from ucad.networks.behaviour.gap_model import Gap, assemble_gaps
 from ucad.networks.behaviour.judging import judged_factors
+from ucad.networks.behaviour.partitions import MIN_READABLE, decoded_partition
 from ucad.networks.behaviour.recombining import why_not_recombined
-from ucad.networks.behaviour.reports import CERTIFIED, GapReport
-from ucad.networks.behaviour.tuning import Decoded, decode_gap
+from ucad.networks.behaviour.reports import GapReport
 from ucad.networks.diagnosis import Diagnosis
 from ucad.networks.features import Feature, covariate_names, covariates_of
 from ucad.networks.sites import columns_of, variable_names
@@ -37,10 +32,6 @@ nothing later to tell its states apart, and concepts are looked for among blocks
 
 MAX_STATES = 12
 """Classes of states up to which a site counts as discrete."""
-
-MIN_READABLE = 0.9
-"""Share of unseen inputs, classes balanced, on which a concept must be read out right for the site
-to hold it; for concepts that the site does not hold, larger blocks are tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +158,7 @@ class _Fitter:
     def _fitted(self, i: int, concepts: tuple[Concept, ...], report: GapReport) -> _Found:
         names = self._covariates(i)
         data = GapData(self.subject, i, concepts, self.parts, names, self.settings.seed)
-        data, scores, (model, _, is_tuned) = self._decoded(data)
+        data, scores, (model, _, is_tuned) = decoded_partition(data, self.blocks.value)
         lines = judged_factors(data, model, scores)
         weak = [one.concept for one in lines if one.read_out < MIN_READABLE]
         note = f"The site does not hold {', '.join(weak)} for a linear read-out." if weak else ""
@@ -181,47 +172,6 @@ class _Fitter:
             note=note,
         )
         return _Found(report, data, model)
-
-    def _decoded(self, data: GapData) -> tuple[GapData, tuple[float, ...], Decoded]:
-        """The finest concepts that the site holds and that steer; else those that it holds.
-
-        If it holds none, those that are read best.
-        """
-        held: tuple[GapData, tuple[float, ...], Decoded] | None = None
-        missed: list[tuple[GapData, tuple[ClassReadout, ...], tuple[float, ...]]] = []
-        for finest, readouts, scores in self._partitions(data):
-            if min(scores) < MIN_READABLE:
-                missed.append((finest, readouts, scores))
-                continue
-            found = decode_gap(finest, readouts)
-            if found.quality.agreement >= CERTIFIED:
-                return finest, scores, found
-            held = held or (finest, scores, found)
-        if held is not None:
-            return held
-        best, readouts, scores = max(missed, key=lambda one: min(one[2]))
-        return best, scores, decode_gap(best, readouts)
-
-    def _partitions(
-        self, data: GapData
-    ) -> Iterator[tuple[GapData, tuple[ClassReadout, ...], tuple[float, ...]]]:
-        """Ever larger blocks, each time in place of the one that is read worst."""
-        concepts: tuple[Concept, ...] | None = data.concepts
-        while concepts is not None:
-            data = replace(data, concepts=concepts)
-            readouts, scores = read_gap(data)
-            yield data, readouts, scores
-            concepts = self._coarser(data, scores)
-
-    def _coarser(self, data: GapData, scores: Sequence[float]) -> tuple[Concept, ...] | None:
-        """The partition with a larger block in place of the one that is read worst."""
-        blocks = self.blocks.value
-        worst = data.concepts[int(np.argmin(scores))]
-        if blocks is None or not isinstance(worst, BlockConcept):
-            return None
-        now = [one.block for one in data.concepts if isinstance(one, BlockConcept)]
-        larger = blocks.coarser(now, worst.block)
-        return None if larger is None else tuple(map(BlockConcept, larger))
 
     def _covariates(self, i: int) -> tuple[str, ...]:
         of_name: dict[str, Feature] = {one.name: one for one in self.diagnosis.features}
