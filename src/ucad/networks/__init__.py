@@ -58,9 +58,9 @@ from ucad.networks.subspaces import SubspaceSettings, SubspaceSwap, learn_subspa
 from ucad.networks.supernodes import group_nodes
 
 __all__ = [
+    "Above",
     "Activation",
     "Agreement",
-    "Above",
     "AllLabels",
     "ConceptScore",
     "ConceptSteering",
