@@ -29,6 +29,9 @@ __all__ = ["draw", "hide_half", "main", "row", "table"]
 SAMPLES = (1_000, 2_000, 4_000, 8_000)
 """Samples in all, over 21 regimes of the world `planted`: about 50 to 380 cells per regime."""
 
+_LINES = (("precision", "right_sets", "found", "o-"), ("recall", "right", "true", "s--"))
+"""What the figure shows: its name, what is counted, of how many, and the style."""
+
 
 def hide_half(data: InterventionalData) -> InterventionalData:
     """The data with every second regime's targets withheld; its name becomes `hidden r`."""
@@ -42,7 +45,7 @@ def hide_half(data: InterventionalData) -> InterventionalData:
 
 
 def row(world: str, n_samples: int, seed: int, value: float = -0.5) -> dict[str, Any]:
-    """Precision and recall of "acts on" pairs over all hidden regimes of one problem."""
+    """How many "acts on" sets hold a true node, and how many true nodes are in one."""
     if world == "unmeasured-targets":
         problem = world_problem(world, seed, samples_per_regime=n_samples // 20)
         train, validation = problem.train, problem.validation
@@ -56,9 +59,8 @@ def row(world: str, n_samples: int, seed: int, value: float = -0.5) -> dict[str,
         unmeasured="infer",
     )
     result = solve(train, asked, validation=validation)
-    found = {(action.regime, action.node) for action in result.acts_on}
+    found = [{(action.regime, node) for node in action.nodes} for action in result.acts_on]
     true = _true_pairs(problem, train, result)
-    right = len(found & true)
     hidden = np.flatnonzero(train.acts_on_hidden)
     return {
         "world": world,
@@ -67,7 +69,9 @@ def row(world: str, n_samples: int, seed: int, value: float = -0.5) -> dict[str,
         "seed": seed,
         "found": len(found),
         "true": len(true),
-        "right": right,
+        "right": len(true & set().union(*found)),
+        "right_sets": sum(bool(one & true) for one in found),
+        "nodes": sum(map(len, found)),
     }
 
 
@@ -107,16 +111,19 @@ def _moved_factors(problem: WorldProblem) -> set[tuple[str, int]]:
 def table(rows: Iterable[Mapping[str, Any]]) -> str:
     """One line per world and size: precision and recall over all hidden regimes of all seeds."""
     lines = [
-        "| world | cells per hidden regime | problems | right of those found: precision "
-        "| right of the true ones: recall |",
-        "|---" * 5 + "|",
+        "| world | cells per hidden regime | problems | sets that hold a true node: precision "
+        "| nodes per set | true nodes in a set: recall |",
+        "|---" * 6 + "|",
     ]
     for (world, _), each in _by_size(rows).items():
-        found, true, right = (sum(one[name] for one in each) for name in ("found", "true", "right"))
+        found, true, right, right_sets, nodes = (
+            sum(one[name] for one in each)
+            for name in ("found", "true", "right", "right_sets", "nodes")
+        )
         lines.append(
             f"| {world} | {_cells(each)} | {len(each)} "
-            f"| {right} of {found}: {right / max(found, 1):.2f} "
-            f"| {right} of {true}: {right / max(true, 1):.2f} |"
+            f"| {right_sets} of {found}: {right_sets / max(found, 1):.2f} "
+            f"| {nodes / max(found, 1):.1f} | {right} of {true}: {right / max(true, 1):.2f} |"
         )
     return "\n".join(lines)
 
@@ -134,9 +141,9 @@ def draw(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     for axis, world in zip(axes[0], worlds, strict=True):
         groups = [each for (name, _), each in sizes.items() if name == world]
         cells = [_cells(each) for each in groups]
-        for label, of, mark in (("precision", "found", "o-"), ("recall", "true", "s--")):
+        for label, right, of, mark in _LINES:
             share = [
-                sum(one["right"] for one in each) / max(sum(one[of] for one in each), 1)
+                sum(one[right] for one in each) / max(sum(one[of] for one in each), 1)
                 for each in groups
             ]
             axis.plot(cells, share, mark, label=label)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ucad.data import InterventionalData
-from ucad.data.formats.anndata import from_anndata, unique_names
+from ucad.data.formats.anndata import from_anndata
+from ucad.data.formats.gene_names import names_as_labelled, unique_names
 from ucad.data.formats.options import ReadOptions
 from ucad.data.rest import DEFAULT_MEMORY
+from ucad.data.targets import label_of
 from ucad.errors import InvalidInputError
 from ucad.estimator import UCAD
 from ucad.report.strengths import edge_strengths
@@ -78,7 +80,9 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
     graph = fitted.graph_
     strengths = edge_strengths(fitted.scm_, fitted.sample_)
     columns = fitted.columns_.variable
-    place = {name: row for row, name in enumerate(unique_names(list(map(str, adata.var_names))))}
+    labels = [label_of(label) for label in adata.obs[target]]
+    named = names_as_labelled(adata.var, labels, control).names
+    place = {name: row for row, name in enumerate(unique_names(named))}
     found = np.array([name in place for name in data.variable_names])
     genes = np.array([place[name] for name in data.variable_names if name in place], dtype=int)
     adata.obsm[f"X_{key}"] = _of_all_cells(fitted, data)

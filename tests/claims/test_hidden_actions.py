@@ -33,6 +33,28 @@ def test_the_true_model_tells_what_hidden_targets_act_on_and_nothing_else(proble
     assert hidden_actions(problem.scm, problem.train) == ()
 
 
+def test_a_child_that_passes_for_a_parent_is_one_set_with_the_factor_it_is_said_to_feed():
+    problem = world_problem("unmeasured-targets", 1, samples_per_regime=200)
+    asked = SolveSettings(
+        n_factors=2, factor_mechanism="linear", variable_mechanism="linear", unmeasured="infer"
+    )
+    result = solve(problem.train, asked, validation=problem.validation)
+    graph = result.scm.graph
+    assert len(result.acts_on) == len(problem.train.unmeasured_regimes)
+    assert all(set(action.nodes) & set(graph.factor_names) for action in result.acts_on)
+    sets = [action for action in result.acts_on if action.or_nodes]
+    assert sets
+    assert all(" or Z" in str(action) for action in sets)
+
+
+def test_a_parent_that_a_regime_of_its_own_acts_on_is_named_alone(problem):
+    data = hide_half(problem.train)
+    own = data.targets.any(axis=0)
+    for action in hidden_actions(problem.scm, data):
+        j = data.variable_names.index(action.node)
+        assert bool(action.or_nodes) is bool(problem.scm.graph.Q[j].any() and not own[j])
+
+
 def test_a_factor_that_is_moved_is_named_and_not_its_children(problem):
     scm, graph = problem.scm, problem.scm.graph
     k = int(np.argmax(graph.R.sum(axis=0)))

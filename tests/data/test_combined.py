@@ -14,6 +14,7 @@ NAMES = {"CEBPE", "STAT1", "HLA_A", "A"}
         ("ctrl+ctrl", "ctrl"),
         ("STAT1|CEBPE", "CEBPE;STAT1"),
         ("STAT1_CEBPE", "CEBPE;STAT1"),
+        ("STAT1/CEBPE", "CEBPE;STAT1"),
         ("STAT1_NT", "STAT1"),
         ("STAT1+FEV", "FEV;STAT1"),
     ],

@@ -39,3 +39,16 @@ def test_guides_of_a_prefix_are_not_cut_at_their_number_only():
 
 def test_guides_of_a_named_control_are_controls():
     assert without_guides(["blank_g1", "STAT1"], NAMES, "blank").labels == ["blank", "STAT1"]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["STAT1_KO", "STAT1 knock-down", "STAT1-CRISPRi", "STAT1_kd_2", "shRNA_STAT1", "siRNA-STAT1-2"],
+)
+def test_a_gene_is_read_where_labels_say_how_it_was_turned_down(label):
+    assert without_guides([label, "WT"], NAMES).labels == ["STAT1", "WT"]
+
+
+def test_a_gene_that_is_turned_up_is_no_copy_of_its_knock_out():
+    labels = ["STAT1_KO", "STAT1_OE", "STAT1_CRISPRa"]
+    assert without_guides(labels, NAMES).labels == ["STAT1", *labels[1:]]

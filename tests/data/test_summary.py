@@ -49,6 +49,14 @@ def test_a_control_label_that_was_not_taken_is_pointed_at():
     assert any("control may be the label" in warning for warning in summary.warnings)
 
 
+def test_labels_none_of_which_names_a_variable_are_pointed_at():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    summary = InterventionalData.from_targets(x, ["", "7", "8"] * 20).summary()
+    assert any("No label names a variable" in warning for warning in summary.warnings)
+    summary = InterventionalData.from_targets(x, ["", "7", "X1"] * 20).summary()
+    assert not any("No label names a variable" in warning for warning in summary.warnings)
+
+
 def test_a_sound_screen_gives_no_warning():
     x = np.random.default_rng(0).normal(size=(60, 3))
     data = InterventionalData.from_targets(x, ["", "X1", "X2"] * 20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -38,6 +38,8 @@ class HiddenAction(NamedTuple):
         nats: log-likelihood that the regime's own term for it gains, given the other nodes.
         shift: how far it moves, in standard deviations of its noise (of itself for a factor).
         n_samples: of the regime.
+        or_nodes: what `node` cannot be told from: the factors that it feeds, if it is a variable
+            whose place as their parent no regime of its own has shown.
     """
 
     regime: str
@@ -45,9 +47,16 @@ class HiddenAction(NamedTuple):
     nats: float
     shift: float
     n_samples: int
+    or_nodes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.node} ({self.nats:.0f} nats, {self.shift:+.2g} sd)"
+        nodes = " or ".join((self.node, *self.or_nodes))
+        return f"{nodes} ({self.nats:.0f} nats, {self.shift:+.2g} sd)"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The set of nodes, of which one or more are acted on."""
+        return (self.node, *self.or_nodes)
 
 
 def hidden_actions(scm: FactorSCM, data: InterventionalData) -> tuple[HiddenAction, ...]:
@@ -58,6 +67,9 @@ def hidden_actions(scm: FactorSCM, data: InterventionalData) -> tuple[HiddenActi
     term for factor k the pattern ∂F_X/∂z_k / σ of all its children. Terms are added while one more
     gains n_r/2 · ‖projection of m‖² > 2 log N nats. Only shifts of means are seen. What a regime is
     known to act on beside the unmeasured target has no part in it.
+
+    Where causes of a factor are not measured, its best child passes for a parent, and moves with
+    it. So a parent that is never acted on is one set with the factors it feeds.
     """
     regimes = [r for r in np.unique(data.regime) if data.acts_on_hidden[r]]
     if not regimes:
@@ -67,6 +79,7 @@ def hidden_actions(scm: FactorSCM, data: InterventionalData) -> tuple[HiddenActi
     free = ~data.is_left_out & at_home[:, None]
     sd = np.sqrt(np.maximum(_mean((e - _mean(e, free)) ** 2, free), 1e-12))
     names, patterns = _patterns(scm, data.x, sd)
+    fed = _fed_by_untested(scm, data)
     price = PRICE_PER_LOG_SAMPLE * float(np.log(max(data.n_samples, 2)))
     found: list[HiddenAction] = []
     for r in regimes:
@@ -78,11 +91,31 @@ def hidden_actions(scm: FactorSCM, data: InterventionalData) -> tuple[HiddenActi
         m = is_free * (e[rows].mean(axis=0) - _mean(e, free & other[:, None])) / sd
         size = n * other.sum() / (n + max(int(other.sum()), 1))
         name = data.regime_names[int(r)]
-        found += [
+        chosen = [
             HiddenAction(name, names[at], nats, shift, n)
             for at, nats, shift in _chosen(m, patterns * is_free, float(size), price)
         ]
+        found += _as_sets(chosen, fed)
     return tuple(found)
+
+
+def _fed_by_untested(scm: FactorSCM, data: InterventionalData) -> dict[str, tuple[str, ...]]:
+    """The factors that each variable feeds that no regime acts on."""
+    graph = scm.graph
+    untested = np.flatnonzero(graph.Q.any(axis=1) & ~data.targets.any(axis=0))
+    return {
+        graph.variable_names[j]: tuple(graph.factor_names[k] for k in np.flatnonzero(graph.Q[j]))
+        for j in untested
+    }
+
+
+def _as_sets(
+    chosen: Sequence[HiddenAction], fed: Mapping[str, tuple[str, ...]]
+) -> list[HiddenAction]:
+    """Untested parents as sets with the factors they feed, which then do not stand alone."""
+    sets = [action._replace(or_nodes=fed.get(action.node, ())) for action in chosen]
+    named = {node for action in sets for node in action.or_nodes}
+    return [action for action in sets if action.node not in named]
 
 
 def _mean(
@@ -121,8 +154,9 @@ def left_out(
     below = [
         action._replace(node=child)
         for action in actions
-        if action.node in scm.graph.factor_names
-        for child in scm.graph.children(action.node)
+        for node in action.nodes
+        if node in scm.graph.factor_names
+        for child in scm.graph.children(node)
     ]
     own = _hit(data, [*actions, *below])[data.regime]
     return replace(data, is_missing=own if data.is_missing is None else own | data.is_missing)

@@ -12,7 +12,7 @@ __all__ = ["TakenApart", "taken_apart"]
 _SURE = ("+", "|", "&")
 """What joins names and hardly occurs in one: one part that is known is enough to take it apart."""
 
-_LIKELY = (",", "_")
+_LIKELY = (",", "/", "_")
 """What joins names and also occurs in them: all parts must be known."""
 
 _SHOWN = 4
@@ -30,8 +30,8 @@ def taken_apart(labels: Sequence[str], names: Collection[str], control: str = ""
     """Writes combinations `a+b` as `a;b`, in the order of their names, and `a+control` as `a`.
 
     A label that is a variable, the control or joined by `;` stays as it is. Others are taken
-    apart at `+`, `|` or `&` if a part is known, and at `,` or `_` if all of them are: a variable,
-    the label of controls, or a whole label of other samples.
+    apart at `+`, `|` or `&` if a part is known, and at `,`, `/` or `_` if all of them are: a
+    variable, the label of controls, or a whole label of other samples.
 
     >>> taken_apart(["a+b", "b+a", "a+ctrl", "x_y", "ctrl"], {"a", "b"}, "ctrl").labels
     ['a;b', 'a;b', 'a', 'x_y', 'ctrl']

@@ -1,4 +1,4 @@
-"""Labels of screens that name a guide instead of its gene, such as `STAT1_g2` or `sgSTAT1-1`."""
+"""Labels of screens that name a guide instead of its gene, such as `STAT1_g2` or `STAT1_KO`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ _STYLES = (
     re.compile(r"^(?P<stem>.+?)[_.\- ](?:sg|g|guide|grna|sgrna)[_.\- ]?\d+$", re.IGNORECASE),
     re.compile(r"^(?P<stem>.+?)(?:sg|g)\d+$"),
     re.compile(r"^(?P<stem>.+?)[_.\-]\d+$"),
+    re.compile(
+        r"^(?P<stem>.+?)[_.\- ](?:ko|kd|knock[_.\- ]?(?:out|down)|crispri?|shrna|sirna)"
+        r"(?:[_.\- ]?\d+)?$",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^(?:sh|si|sg|g)rna[_.\- ](?P<stem>.+?)(?:[_.\- ]\d+)?$", re.IGNORECASE),
 )
-"""How screens number guides: `sgSTAT1_2`, `STAT1_g2`, `STAT1g2`, `STAT1-2`."""
+"""How screens number guides or say how a gene was turned down: `sgSTAT1_2`, `STAT1_g2`, `STAT1g2`,
+`STAT1-2`, `STAT1_KO`, `shRNA_STAT1`. Activation is not among them: it is no copy of a knock-out."""
 
 _SHOWN = 4
 """Labels named in a note: enough to recognise what they have in common."""

@@ -181,6 +181,11 @@ def _warnings(
     unmeasured = [part for part in dict.fromkeys(named) if part not in measured]
     if unmeasured:
         found.append(f"{len(unmeasured)} target(s) are not measured: {_listed(unmeasured)}.")
+    if unmeasured and not measured:
+        found.append(
+            "No label names a variable, so nothing is known of where anything was acted on. Are "
+            "variables called otherwise in labels (symbols for Ensembl's numbers, codes)?"
+        )
     likely = [name for name in unmeasured if normal_form(name) in CONTROL_WORDS]
     if likely:
         found.append(f"{_listed(likely)} may be the label of controls: name it with --control.")

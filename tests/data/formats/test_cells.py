@@ -51,3 +51,17 @@ def test_a_repeated_column_is_taken_once_if_it_says_the_same(tmp_path, caplog):
     assert "there twice" in caplog.text
     with pytest.raises(FormatError, match=r"'a' \(columns 1 and 3\)"):
         read(tmp_path, "a,b,a\n1,2,1\n3,4,3\n5,0,6\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ('a,b,c\n"1,177.1",2,3\n4,5,6\n', "nothing between thousands"),
+        ('a,b,c\n"0,943",2,3\n4,5,6\n', "a decimal point"),
+        ("s1,s2,s3\n1,2,3\nSTAT1,JAK2,NT\n", "variables must be columns"),
+        ("a,b,site\n1,2,Oslo\n4,5,Bergen\n", "as context, or ignored"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_the_advice_that_fits(tmp_path, text, advice):
+    with pytest.raises(ValueError, match=advice):
+        read(tmp_path, text)

@@ -69,3 +69,12 @@ def test_a_table_of_counts_is_read_like_an_anndata(cells, tmp_path):
 def test_two_ways_to_read_counts_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="Give one of them"):
         ucad.read(tmp_path, counts=True, log_counts=True)
+
+
+@pytest.mark.parametrize("name", ["raw_counts", "layers/raw_counts"])
+def test_a_layer_whose_name_has_raw_in_it_is_read(cells, tmp_path, name):
+    table, counts = cells
+    table.layers["raw_counts"] = table.layers.pop("counts")
+    table.write_h5ad(tmp_path / "cells.h5ad")
+    data = ucad.read(tmp_path / "cells.h5ad", target="gene", control="NT", matrix=name)
+    np.testing.assert_allclose(data.x, counts)

@@ -16,6 +16,7 @@ from ucad.data.blocks import StoredRows
 from ucad.data.checks import check_matrix, some
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.counted import DEPTH
+from ucad.data.formats.gene_names import names_as_labelled, unique_names
 from ucad.data.formats.options import (
     TARGET_COLUMN,
     ReadOptions,
@@ -30,7 +31,7 @@ from ucad.data.targets import label_of
 from ucad.errors import FormatError, InvalidInputError, MissingDependencyError, did_you_mean
 from ucad.files import parse_json, replacing
 
-__all__ = ["from_anndata", "read_h5ad", "read_zarr", "unique_names", "write_h5ad"]
+__all__ = ["from_anndata", "read_h5ad", "read_zarr", "write_h5ad"]
 
 RAW = "raw"
 """The matrix that scanpy keeps beside X, often with more genes."""
@@ -72,7 +73,7 @@ class _Stored(NamedTuple):
     """What is small in a stored AnnData; `side` for one of our own."""
 
     obs: Any
-    names: list[str]
+    var: Any
     side: str | None
 
     @classmethod
@@ -85,8 +86,8 @@ class _Stored(NamedTuple):
         text = None if side is None else read_elem(side)
         has_raw = matrix == RAW and _has_raw(group) and "var" in group["raw"]
         table = group["raw"]["var"] if has_raw else group["var"]
-        names = [str(name) for name in read_elem(table).index]
-        return cls(read_elem(group["obs"]), names, text if isinstance(text, str) else None)
+        text = text if isinstance(text, str) else None
+        return cls(read_elem(group["obs"]), read_elem(table), text)
 
 
 def _read(
@@ -103,12 +104,12 @@ def _read(
             parts = (np.asarray(group["layers/is_intervened"]), stored.obs["regime"].to_numpy())
             side = parse_json(stored.side)
         check_matrix(x, may_be_empty=True)
-        return with_side_information(x, *parts, stored.names, side)
+        return with_side_information(x, *parts, [str(name) for name in stored.var.index], side)
     with parsed_as(path, "an AnnData file"):
         with matrix() as found:
             check_matrix(found)
         source = StoredRows(matrix)
-    return _dataset(source, stored.names, stored.obs, options, path)
+    return _dataset(source, stored.var, stored.obs, options, path)
 
 
 def _has_raw(group: Any) -> bool:
@@ -120,7 +121,8 @@ def _matrix(group: Any, name: str) -> Any:
     """X, or another matrix, not loaded: an array, or a sparse matrix that is sliced by rows."""
     layers = [f"layers/{layer}" for layer in group["layers"]] if "layers" in group else []
     known = ["X", *layers, *([RAW] if _has_raw(group) else [])]
-    X = group[_known_matrix(name, known).replace(RAW, f"{RAW}/X")]
+    name = _known_matrix(name, known)
+    X = group[f"{RAW}/X" if name == RAW else name]
     if "encoding-type" in X.attrs and "matrix" in str(X.attrs["encoding-type"]):
         from anndata.io import sparse_dataset
 
@@ -141,24 +143,7 @@ def from_anndata(
         raise FormatError(f"'{path}' holds no matrix X.")
     check_matrix(X)
     source = StoredRows(lambda: contextlib.nullcontext(X))
-    return _dataset(source, [str(name) for name in holder.var_names], table.obs, options, path)
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """The names with `-1`, `-2`, … appended to those that occurred before, as scanpy does.
-
-    >>> unique_names(["a", "b", "a", "a-1", "a"])
-    ['a', 'b', 'a-2', 'a-1', 'a-3']
-    """
-    taken, seen, found = set(names), set[str](), []
-    for name in names:
-        free, number = name, 0
-        while free in seen or (number and free in taken):
-            number += 1
-            free = f"{name}-{number}"
-        seen.add(free)
-        found.append(free)
-    return found
+    return _dataset(source, holder.var, table.obs, options, path)
 
 
 def _known_matrix(name: str, known: Sequence[str]) -> str:
@@ -173,7 +158,7 @@ def _known_matrix(name: str, known: Sequence[str]) -> str:
 
 
 def _dataset(
-    source: StoredRows, names: list[str], obs: Any, options: ReadOptions, path: Path
+    source: StoredRows, var: Any, obs: Any, options: ReadOptions, path: Path
 ) -> InterventionalData:
     columns = [str(column) for column in obs.columns]
     target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
@@ -186,18 +171,18 @@ def _dataset(
     beside = [name for name in side_columns(options) if name != DEPTH or name in columns]
     for name in beside:
         require_column(name, columns, "context in 'obs'")
-    if source.shape != (len(obs), len(names)):
+    if source.shape != (len(obs), len(var)):
         raise FormatError(
             f"'{path}' is damaged: X is {source.shape[0]} × {source.shape[1]}, and there are "
-            f"{len(obs)} samples and {len(names)} variables."
+            f"{len(obs)} samples and {len(var)} variables."
         )
     known = {name: obs[name].to_numpy() for name in beside}
     labels = [""] * len(obs) if target is None else [label_of(label) for label in obs[target]]
+    names, notes = names_as_labelled(var, labels, options.control)
     unique = unique_names(names)
     renamed = [new for old, new in zip(names, unique, strict=True) if old != new]
-    notes: tuple[str, ...] = ()
     if renamed:
-        notes = (f"{len(renamed)} variable(s) had a name that was used before: {some(renamed)}.",)
+        notes += (f"{len(renamed)} variable(s) had a name that was used before: {some(renamed)}.",)
     return dataset_of(StoredSamples(source, unique, labels, known, path, notes), options)
 
 

@@ -37,6 +37,8 @@ _OTHERWISE = re.compile(
     r"[-+\u2212]?[$€£¥]?\s?(\d{1,3}([,.'’\s]\d{3})+([.,]\d+)?|\d+[.,]?\d*)\s?[%‰$€£¥]?"
 )
 """A number as it is written for people: by thousands, with a decimal comma, a currency, a `%`."""
+_MANY = 3
+"""Columns that all fail in one row, from which on the table seems to be transposed."""
 _SHOWN = 5
 """Names listed in a message: enough to recognise what they have in common."""
 
@@ -150,12 +152,20 @@ def as_matrix(columns: dict[str, Any]) -> VariableSamples:
             wrong.append(str(error))
     if wrong:
         more = f" So do {len(wrong) - _SHOWN} more columns." if len(wrong) > _SHOWN else ""
-        raise InvalidInputError(
-            f"{' '.join(wrong[:_SHOWN])}{more} What is not a variable can be named as the target "
-            f"column, or ignored."
-        )
+        raise InvalidInputError(f"{' '.join(wrong[:_SHOWN])}{more} {_advice(wrong)}")
     whole = _matrix_of(parsed)
     return np.stack(parsed, axis=1) if whole is None else whole
+
+
+def _advice(wrong: Sequence[str]) -> str:
+    """What can be done about columns that hold something else than numbers, by what is said."""
+    said = [error.rpartition(" Row ")[2].partition(" is ") for error in wrong]
+    if any(_OTHERWISE.fullmatch(value.strip("'. ")) for _, _, value in said):
+        return "Write numbers as 1177.1: a decimal point, nothing between thousands, no units."
+    rows = {row for row, _, _ in said}
+    if len(wrong) >= _MANY and len(rows) == 1:
+        return f"Row {rows.pop()} holds texts in all of them: variables must be columns, not rows."
+    return "What is not a variable can be named as the target column, as context, or ignored."
 
 
 def _matrix_of(columns: list[np.ndarray]) -> VariableSamples | None:
