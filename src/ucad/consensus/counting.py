@@ -93,11 +93,11 @@ class Counts:
     def _edges(self, graph: Graph, number: int) -> Bool[np.ndarray, "causes effects"]:
         """The edges of one fit, its factors put in our order."""
         edges = _matrix(self.fits[number].scm.graph, graph)
-        at = self.partner[number]
+        at = self.partner[number]  # −1 takes the row or column without edges that is put last
         if graph in (Graph.R, Graph.B):
-            edges = np.where((at >= 0)[:, None], edges[at], False)
+            edges = np.pad(edges, ((0, 1), (0, 0)))[at]
         if graph in (Graph.Q, Graph.B):
-            edges = np.where((at >= 0)[None, :], edges[:, at], False)
+            edges = np.pad(edges, ((0, 0), (0, 1)))[:, at]
         return edges
 
 

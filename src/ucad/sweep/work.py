@@ -35,7 +35,7 @@ def resolve(reference: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     """
     module, colon, name = reference.partition(":")
     try:
-        function = getattr(importlib.import_module(module), name) if colon else None
+        function = getattr(importlib.import_module(module), name) if module and colon else None
     except (ImportError, AttributeError) as error:
         raise InvalidInputError(f"There is no function '{reference}': {error}.") from error
     if not callable(function):

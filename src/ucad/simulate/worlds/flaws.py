@@ -47,7 +47,7 @@ class Draft:
     violates: tuple[Violation, ...] = ()
 
     def with_sources(self, n_sources: int) -> DrawNoise:
-        """The noise of the system beside so many hidden N(0, 1) sources."""
+        """The noise of the system and, as last columns, so many hidden N(0, 1) sources."""
         draw_noise = self.system.draw_noise
 
         def draw(n_samples: int, rng: np.random.Generator) -> Context:
@@ -114,7 +114,9 @@ def _plus_sources(draft: Draft, loadings: Float[np.ndarray, "sources variables"]
 
     def draw(n_samples: int, rng: np.random.Generator) -> Context:
         u = draw_more(n_samples, rng)
-        return np.hstack([u[:, :n_variables] + u[:, n_variables:] @ loadings, u[:, n_variables:]])
+        return np.hstack(
+            [u[:, :n_variables] + u[:, -len(loadings) :] @ loadings, u[:, n_variables:]]
+        )
 
     return replace(draft.system, draw_noise=draw)
 
@@ -140,7 +142,7 @@ def _correlated_roots(draft: Draft, strength: float, _rng: np.random.Generator) 
 
     def draw(n_samples: int, rng: np.random.Generator) -> Context:
         u = draw_more(n_samples, rng)
-        shared = np.sqrt(strength) * u[:, n_variables:] * is_root
+        shared = np.sqrt(strength) * u[:, -1:] * is_root
         return np.hstack([u[:, :n_variables] * keep + shared, u[:, n_variables:]])
 
     system = replace(draft.system, draw_noise=draw)
@@ -156,7 +158,9 @@ def _two_populations(draft: Draft, strength: float, rng: np.random.Generator) ->
 
     def draw(n_samples: int, rng: np.random.Generator) -> Context:
         population = rng.choice([-1.0, 1.0], (n_samples, 1))
-        return draw_noise(n_samples, rng) + population * loadings
+        u = draw_noise(n_samples, rng)
+        u[:, : len(loadings)] += population * loadings
+        return u
 
     return draft.flawed(replace(draft.system, draw_noise=draw), Violation.MIXTURE)
 
@@ -174,30 +178,29 @@ def _known_context(draft: Draft, strength: float, rng: np.random.Generator) -> D
         u[:, :n_variables] += by_batch[batch] + number[:, None] * by_number
         return np.hstack([u, batch[:, None], number[:, None]])
 
-    last = {"batch": -2, "number": -1}
-    system = replace(draft.system, draw_noise=draw, observed=last)
+    observed = {**draft.system.observed, "batch": -2, "number": -1}
+    system = replace(draft.system, draw_noise=draw, observed=observed)
     return draft.flawed(system, Violation.BATCH)
 
 
 def _noisy_factors(draft: Draft, strength: float, _rng: np.random.Generator) -> Draft:
     """Adds a hidden source of its own to every factor."""
-    system, n_variables = draft.system, draft.graph.n_variables
+    system, n_factors = draft.system, draft.graph.n_factors
 
     def factors(x: VariableSamples, u: Context) -> FactorSamples:
-        return system.factors(x, u) + strength * u[:, n_variables:]
+        return system.factors(x, u) + strength * u[:, -n_factors:]
 
-    noisy = replace(system, factors=factors, draw_noise=draft.with_sources(draft.graph.n_factors))
+    noisy = replace(system, factors=factors, draw_noise=draft.with_sources(n_factors))
     return draft.flawed(noisy, Violation.NOISY_FACTOR)
 
 
 def _confounded_factors(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
     """Lets one hidden source act on two factors."""
-    system, n_variables = draft.system, draft.graph.n_variables
-    n_factors = draft.graph.n_factors
+    system, n_factors = draft.system, draft.graph.n_factors
     hit = np.isin(np.arange(n_factors), rng.permutation(n_factors)[:CONFOUNDED])
 
     def factors(x: VariableSamples, u: Context) -> FactorSamples:
-        return system.factors(x, u) + strength * u[:, n_variables:] * hit
+        return system.factors(x, u) + strength * u[:, -1:] * hit
 
     confounded = replace(system, factors=factors, draw_noise=draft.with_sources(1))
     return draft.flawed(confounded, Violation.HIDDEN_CAUSE)
@@ -215,10 +218,10 @@ def _selected(draft: Draft, strength: float, rng: np.random.Generator) -> Draft:
 
 def _exogenous_factors(draft: Draft, strength: float, _rng: np.random.Generator) -> Draft:
     """Replaces every factor by a hidden source that no variable feeds."""
-    graph, n_variables = draft.graph, draft.graph.n_variables
+    graph = draft.graph
 
     def factors(_x: VariableSamples, u: Context) -> FactorSamples:
-        return strength * u[:, n_variables:]
+        return strength * u[:, -graph.n_factors :]
 
     hidden = replace(draft.system, factors=factors, draw_noise=draft.with_sources(graph.n_factors))
     flawed = draft.flawed(hidden, Violation.HIDDEN_CAUSE)

@@ -82,12 +82,12 @@ class _Equations:
 
     def emitted(self, signal: VariableSamples, level: Level, u: Context) -> VariableSamples:
         n = len(self.spread)
-        depth = np.exp(u[:, n:])
+        depth = np.exp(u[:, [n]])
         return self.emission.emit(signal * self.strength + level, u[:, :n], self.spread, depth)
 
     def standards(self, u: Context, n_levels: int) -> _Standards:
         """One sweep per level: what a level reads no longer changes once those before are set."""
-        depth = np.exp(u[:, len(self.spread) :])
+        depth = np.exp(u[:, [len(self.spread)]])
         signal = np.zeros((len(u), len(self.spread)))
         for _ in range(n_levels):
             level = _level(
@@ -151,14 +151,14 @@ def _equations(
 
 
 def _draw(n_variables: int, n_samples: int, rng: np.random.Generator) -> Context:
-    """Noise of variance 1, and the logarithm of the depth in the last column."""
+    """Noise of variance 1, and the logarithm of the depth in the column after it."""
     log_depth = DEPTH_SPREAD * rng.standard_normal((n_samples, 1)) - DEPTH_SPREAD**2 / 2
     return np.hstack([rng.standard_normal((n_samples, n_variables)), log_depth])
 
 
 def _as_set(offset: VariableSamples, u: Context) -> VariableSamples:
     """A count that is set is read at the depth of its sample, as others are."""
-    return np.log1p(np.expm1(offset) / np.exp(u[:, offset.shape[1] :]))
+    return np.log1p(np.expm1(offset) / np.exp(u[:, [offset.shape[1]]]))
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

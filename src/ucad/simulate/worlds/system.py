@@ -89,6 +89,8 @@ class System:
                 break
             again = self._sample(Doing(doing.keep[dropped], doing.offset[dropped]), rng)
             found.x[dropped], found.z[dropped] = again.x, again.z
+            for name, values in again.covariates.items():
+                found.covariates[name][dropped] = values
             dropped = dropped[rng.random(len(dropped)) > self.keeps(again.x)]
         return found
 
@@ -96,7 +98,7 @@ class System:
         context = self.draw_noise(len(doing.keep), rng)
         if self.as_set is not None:
             doing = doing._replace(offset=self.as_set(doing.offset, context))
-        known = {name: context[:, column] for name, column in self.observed.items()}
+        known = {name: context[:, column].copy() for name, column in self.observed.items()}
         return solve(self, context, doing)._replace(covariates=known)
 
 

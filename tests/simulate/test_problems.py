@@ -3,15 +3,12 @@ import hashlib
 import numpy as np
 import pytest
 
-from ucad.errors import InvalidInputError, SimulationError
+from ucad.errors import InvalidInputError
 from ucad.scm import LinearMechanism, MLPMechanism
 from ucad.simulate import (
     SETTINGS,
-    GraphRecipe,
     Variation,
     paper_problem,
-    random_factor_graph,
-    random_targets,
 )
 
 
@@ -62,34 +59,6 @@ def test_the_same_seed_makes_the_same_problem_and_another_does_not():
 def test_at_least_two_parents_can_be_asked_for():
     problem = paper_problem("b", "64-6", seed=0, n_samples=300, min_parents=2)
     assert problem.scm.graph.Q.sum(axis=0).min() >= 2
-
-
-def test_regimes_clamp_one_to_three_variables():
-    counts = random_targets(200, 16, np.random.default_rng(0)).sum(axis=1)
-    assert counts[0] == 0
-    assert set(counts[1:]) == {1, 2, 3}
-
-
-def test_a_graph_that_cannot_be_drawn_says_why():
-    recipe = GraphRecipe(n_variables=8, n_factors=6, edge_probability=0.9, max_attempts=200)
-    with pytest.raises(SimulationError, match="None of 200 .* in-anchors in .*%.* Use more variab"):
-        random_factor_graph(recipe, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_factors": 0}, "'n_factors' must be at least 1"),
-        ({"n_variables": 3}, "3 factors need at least 4 variables"),
-        ({"edge_probability": 0.0}, "above 0 and at most 1"),
-        ({"layer_sizes": (16,)}, "two or more that sum to 16"),
-        ({"layer_sizes": (8, 9)}, "two or more that sum to 16"),
-        ({"min_parents": 0}, "'min_parents' must be at least 1"),
-    ],
-)
-def test_impossible_recipes_are_refused(settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        GraphRecipe(**({"n_variables": 16, "n_factors": 3} | settings))
 
 
 def test_unknown_settings_get_a_suggestion():
