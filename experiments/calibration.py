@@ -73,7 +73,8 @@ def judge(task: Mapping[str, Any]) -> dict[str, Any]:
     if support is None:
         return {"error": model.consensus_.note if model.consensus_ else "no consensus"}
     A = problem.adjacency if isinstance(problem, WorldProblem) else _graph_of(problem, Graph.A)
-    pairs = {"A": [(e.support, _is_in(A, problem, e)) for e in support.of(Graph.A)]}
+    closed = [edge for edge in support.of(Graph.A) if not edge.hangs]
+    pairs = {"A": [(edge.support, _is_in(A, problem, edge)) for edge in closed]}
     pairs |= _factor_edges(problem, model, support)
     control = support.control[Graph.A]
     return {
@@ -84,6 +85,7 @@ def judge(task: Mapping[str, Any]) -> dict[str, Any]:
         "expected_false": control.expected_false,
         "expected_false_unimodal": control.expected_false_unimodal,
         "false_above": sum(s >= STABLE and not right for s, right in pairs["A"]),
+        "hanging": sum(edge.hangs and edge.support >= STABLE for edge in support.of(Graph.A)),
         "stabilities": [one.stability for one in support.factors],
         "about": {
             "first_fit_seconds": round(model.fit_seconds_, 3),
@@ -214,6 +216,7 @@ def _factor_edges(
         pairs[which.value] = [
             (edge.support, at is not None and bool(truth[names.index(variable), at]))
             for edge in support.of(which)
+            if not edge.hangs
             for variable, factor in [
                 (edge.cause, edge.effect) if which is Graph.Q else (edge.effect, edge.cause)
             ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ucad.consensus.support import EdgeSupport, FactorSupport, Support
+    from ucad.consensus.support import FactorSupport, Support
 
 __all__ = ["show_support", "support_summary"]
 
@@ -18,7 +18,7 @@ def show_support(support: Support) -> None:
     from rich.table import Table
 
     from ucad.cli.output import show
-    from ucad.consensus.support import Graph
+    from ucad.consensus.support import EdgeSupport, Graph
 
     table = Table(title=f"What comes back in {support.n_halves} fits on half of the samples")
     for heading in ("", "", "support", "95 % interval", "without regimes", ""):
@@ -32,7 +32,8 @@ def show_support(support: Support) -> None:
     edges = [(f"{e.graph.value} edge", f"{e.cause} → {e.effect}", e.support, e) for e in shown]
     for kind, name, share, one in [*rows, *edges[:MAX_ROWS]]:
         without = "" if one.without_regimes is None else f"{one.without_regimes:.2f}"
-        mark = "" if share >= support.threshold else "? not stable"
+        hangs = isinstance(one, EdgeSupport) and one.hangs
+        mark = "? not stable" if share < support.threshold else "? direction open" * hangs
         interval = f"{one.low:.2f} – {one.high:.2f}"
         table.add_row(kind, name, f"{share:.2f}", interval, without, mark)
     show(table)
@@ -54,7 +55,9 @@ def support_summary(support: Support) -> str:
     )
     failed = f" {support.n_failed} fits failed." if support.n_failed else ""
     if support.may_be_claimed:
-        return f"{stable}{failed} The model passed its tests: what is stable may be claimed."
+        hang = any(edge.hangs and edge.support >= support.threshold for edge in support.of(Graph.A))
+        but = ", but no edge that hangs on a direction the data leave open" if hang else ""
+        return f"{stable}{failed} The model passed its tests: what is stable may be claimed{but}."
     return (
         f"{stable}{failed} None of it may be claimed, since the model did not pass its tests on "
         f"unseen samples ({support.adequacy.value}): fits on parts of the samples repeat its bias. "

@@ -19,6 +19,7 @@ from ucad.consensus.counting import (
     fit_accounts,
 )
 from ucad.consensus.matching import MAX_COMMON_ROWS
+from ucad.consensus.open_edges import OpenEdges, open_edges
 from ucad.consensus.resampling import MIN_RUNS, Kind, plan
 from ucad.consensus.running import STAGE, Fits, RunOptions, cost_sentence, run_fits
 from ucad.consensus.support import STABLE, Graph, Support, adequacy_of
@@ -90,19 +91,21 @@ def find_consensus(  # noqa: PLR0913  (the front door: everything by its own nam
         if request is not None:
             request.answer()
         fits = run_fits(data, settings, draws, options, standardise=standardise, progress=progress)
-        return _counted(fits, len(draws), scm, data, settings, certificate)
+        hanging = open_edges(scm, data, result.status.open_directions, certificate)
+        return _counted(fits, len(draws), scm, data, settings, certificate, hanging)
     except KeyboardInterrupt:
         note = "The consensus was interrupted."
         return Consensus(support=None, scm=None, fits=(), n_left=len(draws), note=note)
 
 
-def _counted(
+def _counted(  # noqa: PLR0913  (as `find_consensus`)
     fits: Fits,
     n_runs: int,
     scm: FactorSCM,
     data: InterventionalData,
     settings: SolveSettings,
     certificate: Certificate | None,
+    hanging: OpenEdges,
 ) -> Consensus:
     """What of a model came back in the fits that were done."""
     note = _note(fits, n_runs)
@@ -112,7 +115,7 @@ def _counted(
     counts = count(scm, fits.done, common_samples(data).x)
     graph = consensus_graph(counts, data, settings.prior)
     stable = None if graph is None else refitted(graph, scm, data, settings.seed)
-    support = summarise(counts, graph, certificate, n_failed=len(fits.errors))
+    support = summarise(counts, graph, certificate, hanging, n_failed=len(fits.errors))
     return Consensus(
         support=support,
         scm=stable,
@@ -162,14 +165,18 @@ def summarise(
     counts: Counts,
     consensus: FactorGraph | None,
     certificate: Certificate | None,
+    hanging: OpenEdges | None = None,
     *,
     n_failed: int = 0,
 ) -> Support:
     """The shares, with intervals, error control and what the certificate says of the model."""
     adequacy, text = adequacy_of(certificate)
+    hangs = None if hanging is None else hanging.has
     return Support(
         factors=factor_support(counts, () if consensus is None else consensus.factor_names),
-        edges=tuple(row for graph in Graph for row in edge_support(counts, graph, consensus)),
+        edges=tuple(
+            row for graph in Graph for row in edge_support(counts, graph, consensus, hangs)
+        ),
         control={graph: error_control(counts, graph) for graph in Graph},
         fits=fit_accounts(counts),
         threshold=STABLE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -146,9 +146,15 @@ def factor_support(counts: Counts, in_consensus: Sequence[str]) -> tuple[FactorS
 
 
 def edge_support(
-    counts: Counts, graph: Graph, consensus: FactorGraph | None
+    counts: Counts,
+    graph: Graph,
+    consensus: FactorGraph | None,
+    hangs: Callable[[Graph, str, str], bool] | None = None,
 ) -> tuple[EdgeSupport, ...]:
-    """One row per edge of the model and per edge found in at least two fits."""
+    """One row per edge of the model and per edge found in at least two fits.
+
+    `hangs` says of an edge, by cause and effect, whether it hangs on an open direction.
+    """
     found, in_model = counts.found(graph), counts.in_model(graph)
     causes, effects = counts.names(graph)
     n_halves = int(counts.is_half.sum())
@@ -166,6 +172,7 @@ def edge_support(
             None if without is None else float(without[a, b]),
             bool(in_model[a, b]),
             (causes[a], effects[b]) in kept,
+            hangs is not None and hangs(graph, causes[a], effects[b]),
         )
         for a, b in listed
     ]

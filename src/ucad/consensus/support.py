@@ -15,7 +15,7 @@ from ucad.claims import Answer, Certificate
 from ucad.consensus.error_control import ErrorControl
 from ucad.errors import FormatError
 from ucad.files import parse_json
-from ucad.schema import check_shape
+from ucad.schema import Optional, check_shape
 
 __all__ = ["STABLE", "EdgeSupport", "FactorSupport", "FitAccount", "Graph", "Support", "passed"]
 
@@ -65,7 +65,12 @@ class FactorSupport(NamedTuple):
 
 
 class EdgeSupport(NamedTuple):
-    """How often an edge comes back; the members as in `FactorSupport`."""
+    """How often an edge comes back; the members as in `FactorSupport`.
+
+    Attributes:
+        hangs: whether it hangs on a direction that the data leave open: fits on parts of the
+            samples take it the same way every time, so that coming back says nothing.
+    """
 
     graph: Graph
     cause: str
@@ -76,6 +81,7 @@ class EdgeSupport(NamedTuple):
     without_regimes: float | None
     in_model: bool
     in_consensus: bool
+    hangs: bool = False
 
 
 class FitAccount(NamedTuple):
@@ -163,19 +169,19 @@ class Support:
         """Factors and edges as one table: a list of plain dicts, as a DataFrame takes it."""
         empty = {"cause": None, "effect": None}
         factors = [
-            {"kind": "factor", "name": one.name, **empty, "support": one.stability}
+            {"kind": "factor", "name": one.name, **empty, "support": one.stability, "hangs": False}
             | {n: getattr(one, n) for n in _COMMON}
             for one in self.factors
         ]
         edges = [
             {"kind": edge.graph.value, "name": f"{edge.cause} -> {edge.effect}"}
-            | {n: getattr(edge, n) for n in ("cause", "effect", "support", *_COMMON)}
+            | {n: getattr(edge, n) for n in ("cause", "effect", "support", "hangs", *_COMMON)}
             for edge in self.edges
         ]
         rows = factors + edges
         for row in rows:
             row["is_stable"] = row["support"] >= self.threshold
-            row["may_be_claimed"] = row["is_stable"] and self.may_be_claimed
+            row["may_be_claimed"] = row["is_stable"] and self.may_be_claimed and not row["hangs"]
         return rows
 
     def to_csv(self) -> str:
@@ -262,7 +268,7 @@ def adequacy_of(certificate: Certificate | None) -> tuple[Answer, str]:
 def _made(kind: Any, members: Mapping[str, Any]) -> Any:
     """An object of its own members; others are let pass, as everywhere."""
     known = getattr(kind, "_fields", None) or tuple(kind.__dataclass_fields__)
-    return kind(**{name: members[name] for name in known})
+    return kind(**{name: members[name] for name in known if name in members})
 
 
 _COMMON = ("low", "high", "without_regimes", "in_model", "in_consensus")
@@ -275,7 +281,14 @@ _MEMBERS = {
 _SHAPE = {
     "schema_version": int,
     "factors": [{"name": str, "stability": float, "correlation": float, **_MEMBERS}],
-    "edges": [{**dict.fromkeys(("graph", "cause", "effect"), str), "support": float, **_MEMBERS}],
+    "edges": [
+        {
+            **dict.fromkeys(("graph", "cause", "effect"), str),
+            "support": float,
+            "hangs": Optional(bool),
+            **_MEMBERS,
+        }
+    ],
     "control": {
         str: {
             **dict.fromkeys(("n_possible", "n_above"), int),

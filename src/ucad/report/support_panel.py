@@ -50,13 +50,13 @@ def sentence_mark(support: Support | None, factor: str) -> str:
 
 
 def weak_edges(support: Support | None, graph: Graph) -> set[tuple[str, str]]:
-    """The edges of the model that do not come back often enough, by cause and effect."""
+    """The edges of the model that do not come back often enough, or hang on an open direction."""
     if support is None:
         return set()
     return {
         (edge.cause, edge.effect)
         for edge in support.of(graph)
-        if edge.in_model and edge.support < support.threshold
+        if edge.in_model and (edge.support < support.threshold or edge.hangs)
     }
 
 
@@ -67,7 +67,9 @@ def _graph(support: Support, graph: Graph) -> dict[str, Any]:
             "edge": f"{edge.cause} → {edge.effect}",
             "support": edge.support,
             **_interval(edge),
-            "mark": _mark(support, edge.support, in_model=edge.in_model),
+            "mark": "stable, direction open"
+            if edge.hangs and edge.support >= support.threshold
+            else _mark(support, edge.support, in_model=edge.in_model),
         }
         for edge in support.of(graph)
         if edge.in_model or edge.support >= support.threshold

@@ -110,3 +110,19 @@ def test_a_factor_mixed_with_another_through_its_child_is_separated():
     choice = build_choice([first, mixed], proposer.problem)
     found = list(proposer._separated(choice, (0, 1), choice.children((0, 1))))
     assert [2, 3] in parents_of(found)
+
+
+def test_a_mixture_whose_own_parent_is_a_child_of_the_other_factor_is_separated():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 8))
+    x[:, 4] += x[:, 0] + x[:, 1]
+    x[:, 5] += x[:, 0] + x[:, 1]
+    x[:, 6] += x[:, 0] + x[:, 1] + x[:, 4]
+    data = InterventionalData.from_arrays(x).standardised()
+    proposer = Candidates(problem_of(data, CLASSES["linear"]), nothing_known())
+    scale = data.scaling.scale[[0, 1, 4]]
+    first = Affine(np.array([0, 1]), scale[:2], 0.0)
+    mixed = Affine(np.array([0, 1, 4]), scale, 0.0)
+    choice = build_choice([first, mixed], proposer.problem)
+    found = list(proposer._separated(choice, (0, 1), choice.children((0, 1))))
+    assert [4] in parents_of(found)

@@ -85,3 +85,18 @@ def test_data_without_interventions_and_regimes_that_are_no_clamps_are_named():
     untouched = right.train.select(np.flatnonzero(~right.train.is_intervened.any(axis=1)))
     notes = fit_search(untouched.standardised(), 2).status.notes
     assert any("Nothing was acted on" in note for note in notes)
+
+
+@pytest.mark.parametrize("acted_on", [[5], [4], [4, 5]])
+def test_causes_that_are_equal_where_their_child_is_free_are_said(acted_on):
+    """x_4 = x_0 without noise; x_5 follows either, and tells which only while x_4 is acted on."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1200, 8))
+    clamped = np.zeros(x.shape, dtype=bool)
+    clamped[:400, acted_on] = True
+    x[:, 4] = np.where(clamped[:, 4], x[:, 4], x[:, 0])
+    x[:, 5] = np.where(clamped[:, 5], x[:, 5], x[:, 4])
+    problem = problem_of(InterventionalData.from_arrays(x, clamped))
+    model = model_of(problem, [([0], [1.0]), ([4], [1.0])], [4], [5])
+    said = [g for g in fit_status(problem, model, None).guesses if "may be a child of" in g]
+    assert bool(said) == (acted_on != [4])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,7 +25,7 @@ from ucad.solvers.search.factor_parents import likely_parents, select_parents
 from ucad.solvers.search.known_candidates import KnownCandidates
 from ucad.solvers.search.model import pseudo_target
 from ucad.solvers.search.ordered_choice import Choice, Order
-from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.remainder import own_parents, remainder
 from ucad.solvers.search.residuals import Residuals
 from ucad.solvers.search.sparser_sums import equal_functions, without_another
 from ucad.solvers.search.turned_relations import Reading, turned_relations
@@ -307,20 +308,19 @@ class Candidates:
         """h(x) = z_k − c z_l without the parents of z_k that z_l has too, or that show z_l.
 
         An anchor with two factors gives z_k + c z_l in place of z_k, with the parents of l or with
-        a child of l that stands for them.
+        a child of l that stands for them. A child of l may also be a parent that k really has.
         """
         made = choice.made(children)
-        for k in order:
-            for other in order:
-                through = choice.parents[:, other] | made[:, other]
-                shared = choice.parents[:, k] & through
-                own = np.flatnonzero(choice.parents[:, k] & ~through)
-                pair = (choice.functions[k], choice.functions[other])
-                if k != other and shared.any() and len(own) and pair not in self.separated:
-                    self.separated.add(pair)
-                    yield from without_another(self.problem, *pair)
-                    z, taken = choice.values[:, k], choice.values[:, other]
-                    yield remainder(self.problem, z, taken, own)
+        for k, other in permutations(order, 2):
+            pair = (choice.functions[k], choice.functions[other])
+            parents, theirs = choice.parents[:, k], choice.parents[:, other]
+            ways = own_parents(parents, theirs, made[:, other])
+            if not ways or pair in self.separated:
+                continue
+            self.separated.add(pair)
+            yield from without_another(self.problem, *pair)
+            for own in ways:
+                yield remainder(self.problem, choice.values[:, k], choice.values[:, other], own)
 
     def _slope(
         self, choice: Choice, candidate: int, children: Selection, its: Variables

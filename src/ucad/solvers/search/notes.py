@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from jaxtyping import Float
 
 from ucad.claims.answers import listed
 from ucad.graph import boolean_product, in_anchors, out_anchors
@@ -41,7 +43,7 @@ def fit_status(
     }
     variables = problem.data.variable_names
     pairs = open_directions(problem, model, causes)
-    guesses = tuple(_guesses(model))
+    guesses = (*_guesses(model), *_equal_causes(problem, model))
     notes = (
         *_about_directions(problem, pairs),
         *guesses,
@@ -86,6 +88,36 @@ def _guesses(model: Model) -> Iterator[str]:
         correlation = np.abs(np.corrcoef(model.state[:, used].T))
         for a, b in np.argwhere(np.triu(correlation > COLLINEAR, k=1)):
             yield f"Z{used[a] + 1} and Z{used[b] + 1} are collinear and cannot be told apart."
+
+
+def _equal_causes(problem: Problem, model: Model) -> Iterator[str]:
+    """Children of a factor that another one explains as well: equal wherever the child is free.
+
+    Without noise a factor and a child of its child are, but for the samples that act on that child.
+    """
+    names, free = problem.data.variable_names, ~problem.data.is_left_out
+    used = np.flatnonzero(model.is_used)
+    for j in np.flatnonzero(model.R.any(axis=1)).tolist():
+        own = [k for k in used if model.R[j, k]]
+        others = [k for k in used if not model.R[j, k] and not model.Q[j, k]]
+        z = model.state[free[:, j]]
+        for k, other in itertools.product(own, others):
+            R = model.R.copy()
+            R[j, [k, other]] = False, True
+            if _left_of(z[:, k], z[:, other]) < problem.floor and problem.admissible.allows(
+                model.Q, R
+            ):
+                yield (
+                    f"{names[j]} may be a child of Z{k + 1} or of Z{other + 1}: they go together "
+                    f"wherever {names[j]} was not acted on."
+                )
+
+
+def _left_of(z: Float[np.ndarray, " rows"], other: Float[np.ndarray, " rows"]) -> float:
+    """The share of the variance of z that a multiple of another factor leaves."""
+    if min(z.std(), other.std()) == 0:
+        return 1.0
+    return 1.0 - float(np.corrcoef(z, other)[0, 1]) ** 2
 
 
 def _about_clamps(problem: Problem, causes: Causes | None) -> Iterator[str]:

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.search.model import Edit, Model
-from ucad.solvers.search.remainder import remainder
+from ucad.solvers.search.remainder import own_parents, remainder
 
 __all__ = ["SeparateFactors"]
 
@@ -35,23 +35,24 @@ class SeparateFactors:
 
     def propose(self, problem: Problem, model: Model, only: Collection[int]) -> Iterator[Edit]:
         """Edits of pairs of which one is among the given factors."""
-        for k, other in _entangled(model):
+        for k, other, own in _entangled(model):
             if k in only:
-                for function in _without(problem, model, k, other):
+                for function in _without(problem, model, k, other, own):
                     Q, R = model.Q, model.R.copy()
                     R[:, other] |= R[:, k] & ~Q[:, other]
                     yield Edit(R, {k: function})
 
 
-def _without(problem: Problem, model: Model, k: int, other: int) -> Iterator[Function]:
+def _without(
+    problem: Problem, model: Model, k: int, other: int, own: Int[np.ndarray, " some"]
+) -> Iterator[Function]:
     """What z_k may be besides a multiple of z_l; nothing if z_k is not such a sum.
 
     Of the parents that have to do with z_l, those come back without which much is left of z_k;
     where factors are linear also parents of l that z_k does not have: the sum may cancel them.
     """
     mixed, taken = model.state[:, k], model.state[:, other]
-    shared = model.Q[:, k] & (model.Q[:, other] | model.R[:, other])
-    own = np.flatnonzero(model.Q[:, k] & ~shared)
+    shared = model.Q[:, k] & ~np.isin(np.arange(len(model.Q)), own)
     if problem.factor_family.is_affine:
         shared = shared | model.Q[:, other]
     back = np.flatnonzero(shared)
@@ -87,10 +88,10 @@ def _left(
     return float(rest.var() / max(float(mixed.var()), 1e-12))
 
 
-def _entangled(model: Model) -> Iterator[tuple[int, int]]:
-    """Pairs (k, l) with a parent of k that is a parent or a child of l, and one that is not."""
+def _entangled(model: Model) -> Iterator[tuple[int, int, Int[np.ndarray, " some"]]]:
+    """Pairs (k, l) with a parent of k that is a parent or a child of l, and those that are not."""
     Q, R = model.Q, model.R
     for k, other in np.argwhere(boolean_product(Q.T, Q | R)):
-        shared = Q[:, k] & (Q[:, other] | R[:, other])
-        if k != other and Q[:, other].any() and (Q[:, k] & ~shared).any():
-            yield int(k), int(other)
+        if k != other and Q[:, other].any():
+            for own in own_parents(Q[:, k], Q[:, other], R[:, other]):
+                yield int(k), int(other), own
