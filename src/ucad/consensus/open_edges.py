@@ -87,8 +87,8 @@ def open_edges(
         certificate: of the model.
     """
     graph = scm.graph
-    A = np.asarray(graph.variable_adjacency)
-    exact, untouched = _is_exact(scm, data), ~data.is_intervened.any(axis=0)
+    A = graph.variable_adjacency
+    exact, untouched = _is_exact(scm, data), np.logical_not(data.is_intervened.any(axis=0))
     is_open = A & exact & untouched & untouched[:, None]
     if data.layer_of is not None and graph.respects_layers(data.layer_of):
         is_open[:] = False
