@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.running import provenance
 from ucad.claims.samples import MIN_SAMPLES_TO_HOLD_OUT
 from ucad.data import InterventionalData
 from ucad.errors import UcadError
@@ -236,11 +237,12 @@ def _run(tasks: Sequence[tuple[str, int]], path: Path, jobs: int) -> list[dict[s
             row = json.loads(line)
             known[row["case"], row["seed"]] = row
     missing = [task for task in tasks if task not in known]
+    commit = provenance()["commit"]
     with path.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs) as pool:
         waiting = {pool.submit(run_case, *task): task for task in missing}
         for number, done in enumerate(as_completed(waiting), 1):
             task = waiting[done]
-            known[task] = _result(done, task)
+            known[task] = _result(done, task) | {"commit": commit}
             file.write(json.dumps(known[task]) + "\n")
             file.flush()
             print(f"\r{number} of {len(missing)}", end="", flush=True)

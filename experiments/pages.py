@@ -12,7 +12,7 @@ import numpy as np
 import ucad
 from experiments import ablation, claims, factors, measurement, real_measurements, screens
 from experiments.cells import CELLS, Cell, paper_results
-from experiments.running import read_rows
+from experiments.running import ROUNDS, read_rows
 
 __all__ = ["main", "results_page"]
 
@@ -30,8 +30,13 @@ def rows_in(name: str) -> list[dict[str, Any]]:
 
 
 def fresh(name: str) -> list[dict[str, Any]]:
-    """The rows on the newest seeds if there are any, else those of before."""
-    return rows_in(f"4000/{name}") or rows_in(f"3000/{name}") or rows_in(name)
+    """The rows of the newest round that has any, else those of before the rounds."""
+    return next((rows for rows in rounds(name) if rows), rows_in(name))
+
+
+def rounds(name: str) -> list[list[dict[str, Any]]]:
+    """The rows of every round of reports, the newest first."""
+    return [rows_in(f"{first}/{name}") for first in ROUNDS]
 
 
 def seeds_of(rows: Iterable[Row]) -> str:
@@ -155,13 +160,12 @@ def results_page() -> str:
     mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
     turned = [rows_in(f"recovery-{name}-3.jsonl") for name in ("old", "new", "auto")]
     screen, counted = fresh("screens.jsonl"), fresh("factors.jsonl")
-    measured = rows_in("4000/real_measurements.jsonl") or rows_in("real_measurements-2.jsonl")
-    read = rows_in("4000/measurement.jsonl") or rows_in("measurement.jsonl")
+    measured, read = fresh("real_measurements.jsonl"), fresh("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("claims-2.jsonl")
-    claimed_3 = rows_in("4000/claims.jsonl") or rows_in("3000/claims.jsonl")
-    told = [rows_in("3000/recovery.jsonl"), turned[1], mended[1], new]
-    not_told = [rows_in("3000/recovery-auto.jsonl"), turned[2], auto]
+    claimed_3 = fresh("claims.jsonl")
+    told = [*rounds("recovery.jsonl"), turned[1], mended[1], new]
+    not_told = [*rounds("recovery-auto.jsonl"), turned[2], auto]
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
     return text.format(
         version=ucad.__version__,

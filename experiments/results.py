@@ -1,8 +1,8 @@
 """Runs again what the tables of docs/results.md are made of: `make results`.
 
 Every study appends rows as they are finished and skips rows that are there, so the same command
-goes on after whatever stopped it. Seeds from 3000 are fresh: nobody looks at them before the
-version is frozen. In the end the pages are written from all rows.
+goes on after whatever stopped it. Seeds of the newest round are fresh: nobody looks at them before
+the version is frozen. In the end the pages are written from all rows.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import pages
+from experiments.running import ROUNDS
 
 __all__ = ["STUDIES", "Study", "main"]
 
 ROOT = Path(__file__).parents[1]
+
+FIRST = ROUNDS[0]
+"""The first of the fresh seeds."""
+
+FIVE, TEN, TWENTY = (f"{FIRST}:{FIRST + count}" for count in (5, 10, 20))
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,9 @@ class Study:
     def command(self) -> str:
         """What a person would type."""
         option = "--rows" if self.name == "claims" else "-o"
-        return f"python -m experiments.{self.module} {option} docs/results/3000/{self.rows}.jsonl"
+        return (
+            f"python -m experiments.{self.module} {option} docs/results/{FIRST}/{self.rows}.jsonl"
+        )
 
     @property
     def is_days(self) -> bool:
@@ -61,16 +69,16 @@ NOT_TOLD = "recovery --no-ceiling --mechanisms auto --seeds"
 PAPER = "recovery --no-ceiling --solver gradient-paper --seeds"
 
 STUDIES = (
-    Study("linear", f"{TOLD} 3000:3010 --cells {LINEAR}", "recovery", 0.1),
-    Study("curved", f"{TOLD} 3000:3005 --cells {CURVED}", "recovery", 0.6),
-    Study("auto", f"{NOT_TOLD} 3000:3010 --cells {SMALL}", "recovery-auto", 0.1),
-    Study("screens", "screens --seeds 3000:3010", "screens", 0.2),
-    Study("factors", "factors --seeds 3000:3010", "factors", 1.0),
-    Study("real", "real_measurements --seeds 3000:3010", "real_measurements", 0.2),
-    Study("claims", "claims --seeds 3000:3020", "claims", 2.0),
+    Study("linear", f"{TOLD} {TEN} --cells {LINEAR}", "recovery", 0.1),
+    Study("curved", f"{TOLD} {FIVE} --cells {CURVED}", "recovery", 0.6),
+    Study("auto", f"{NOT_TOLD} {TEN} --cells {SMALL}", "recovery-auto", 0.1),
+    Study("screens", f"screens --seeds {TEN}", "screens", 0.2),
+    Study("factors", f"factors --seeds {TEN}", "factors", 1.0),
+    Study("real", f"real_measurements --seeds {TEN}", "real_measurements", 0.2),
+    Study("claims", f"claims --seeds {TWENTY}", "claims", 2.0),
     Study("ablation", "ablation --seeds 0:40", "ablation", 0.4),
-    Study("paper-small", f"{PAPER} 3000:3005 --cells {SMALL}", "recovery-paper", 65.0),
-    Study("paper-large", f"{PAPER} 3000:3005 --cells {LARGE}", "recovery-paper", 28.0),
+    Study("paper-small", f"{PAPER} {FIVE} --cells {SMALL}", "recovery-paper", 65.0),
+    Study("paper-large", f"{PAPER} {FIVE} --cells {LARGE}", "recovery-paper", 28.0),
 )
 """All studies, the quick ones first; networks and the real screen have commands of their own."""
 
@@ -90,7 +98,7 @@ def main() -> int:
     print(f"{'together':12} about {sum(one.hours for one in chosen):5.1f} h of CPU on one core")
     if options.list:
         return 0
-    (ROOT / "docs" / "results" / "3000").mkdir(exist_ok=True)
+    (ROOT / "docs" / "results" / str(FIRST)).mkdir(exist_ok=True)
     failed = []
     for study in chosen:
         print(f"\n{study.name}: {study.command}", flush=True)

@@ -19,6 +19,7 @@ from ucad.sweep import run_sweep as _run_sweep
 from ucad.sweep.grid import RECOVERY
 
 __all__ = [
+    "ROUNDS",
     "add_options",
     "append_row",
     "budget_of",
@@ -30,6 +31,10 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[1]
+
+ROUNDS = (5000, 4000, 3000)
+"""First seeds of the rounds of reports, the newest first. A round is run at a frozen version, on
+seeds that nobody has looked at; its rows lie in a folder of that name."""
 
 
 def add_options(parser: argparse.ArgumentParser, table: str) -> None:
