@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.linalg import eigh
 
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data import InterventionalData
 from ucad.scm.families import Family, Function
+from ucad.scm.families.base import Growth
 from ucad.solvers.regression.fitting import Fitter, Regression
 
 __all__ = [
@@ -20,6 +24,9 @@ __all__ = [
 
 MAX_GROWTH = 8
 """Rounds of adding parents; each adds all that promise at least half of the best."""
+
+BRIEF = 5
+"""Steps of a fit between two such rounds, which goes on from the last one."""
 
 N_LEADING = 2
 """Directions to which a test inside one variable's regimes is reduced: it has few samples."""
@@ -59,14 +66,17 @@ def fit_with_selection(
     fitted = fitter.fit(x, parents, regression, start)
     if fitter.family.is_affine:
         return fitted
+    brief, grown = replace(fitter, effort=replace(fitter.effort, n_steps=BRIEF)), False
     for _ in range(MAX_GROWTH):
-        fitted, allowed = _without_siblings(data, fitted, regression, allowed, fitter)
+        fitted, allowed = _without_siblings(data, fitted, regression, allowed, brief)
         gains = score_test(x, fitted, regression, allowed, fitter)
         best = gains.max(initial=0.0)
         if best <= fitter.penalty:
             break
         wider = np.union1d(fitted.parents, allowed[gains > max(best / 2, fitter.penalty)])
-        fitted = fitter.fit(x, wider, regression, fitted)
+        fitted, grown = brief.fit(x, wider, regression, fitted), True
+    if grown:
+        fitted = fitter.fit(x, fitted.parents, regression, fitted)
     fitted, _ = _without_siblings(data, fitted, regression, allowed, fitter)
     useful = permutation_price(x, fitted, regression, fitter.floor) >= fitter.penalty
     if useful.any() and not useful.all():
@@ -241,13 +251,15 @@ def interventional_gains(
     gains = np.zeros(x.shape[1])
     residual = regression.target - function.values(x)
     others = family.features(x[:, function.parents]).reshape(len(x), -1)
+    slope, basis = function.growth(x)
     for i in np.setdiff1d(allowed, function.parents):
         rows = np.flatnonzero(is_intervened[:, i] & (regression.weights > 0))
         if len(rows) < MIN_ROWS or np.ptp(x[rows, i]) == 0:
             continue
-        here, own = x[rows], x[rows, i]
+        own = x[rows, i]
         second = others[rows] * (own**2 - 1)[:, None]
-        design = np.hstack([_leading(function.growth(here)(own)), _leading(second)])
+        first = Growth(slope[rows], basis)(own)
+        design = np.hstack([_leading(first), _leading(second)])
         y = residual[rows] - residual[rows].mean()
         y = np.clip(y, -WINSOR * y.std(), WINSOR * y.std())
         design = design - design.mean(axis=0)
@@ -272,8 +284,17 @@ def _leading(columns: Float[np.ndarray, "samples columns"]) -> Float[np.ndarray,
     Where there are fewer samples than columns they come of C Cᵀ = U Λ Uᵀ, as U √Λ.
     """
     if len(columns) < columns.shape[1]:
-        values, units = np.linalg.eigh((columns @ columns.T).astype(np.float64))
-        return np.asarray(units[:, -N_LEADING:] * np.sqrt(np.maximum(values[-N_LEADING:], 0.0)))
-    _, directions = np.linalg.eigh((columns.T @ columns).astype(np.float64))
-    few: Float[np.ndarray, "samples few"] = columns @ directions[:, -N_LEADING:]
+        values, units = _largest(columns @ columns.T)
+        return np.asarray(units * np.sqrt(np.maximum(values, 0.0)))
+    few: Float[np.ndarray, "samples few"] = columns @ _largest(columns.T @ columns)[1]
     return few
+
+
+def _largest(
+    gram: Float[np.ndarray, "size size"],
+) -> tuple[Float[np.ndarray, " few"], Float[np.ndarray, "size few"]]:
+    """The few largest eigenvalues, and their vectors: all of them take three times as long."""
+    size = len(gram)
+    few = (max(size - N_LEADING, 0), size - 1)
+    values, vectors = eigh(gram.astype(np.float64), subset_by_index=few, check_finite=False)
+    return np.asarray(values), np.asarray(vectors)

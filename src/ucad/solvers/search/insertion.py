@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from ucad._types import VariableSamples
+from ucad._types import BooleanMatrix, VariableSamples
+from ucad.graph import boolean_product, transitive_closure
 from ucad.scm.families import EMPTY, Function
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.fitting import Effort
-from ucad.solvers.search.model import Edit, Model, edited, is_acyclic, unexplained
+from ucad.solvers.regression.fitting import Effort, values_of
+from ucad.solvers.search.model import Edit, Model, edited, unexplained
 from ucad.solvers.search.pruning import prune
 
 __all__ = ["Insertion", "children_gained", "emptied", "insertions", "without_factor"]
@@ -22,6 +23,9 @@ ALIKE = 0.95
 
 COLLINEAR = 1e-9
 """Of the variance of a candidate's functions, added to their Gram matrix: they may be collinear."""
+
+VALUES_AT_ONCE = 2**19
+"""Values of candidates held at a time, with their features: 28 MB in double precision."""
 
 
 class Insertion(NamedTuple):
@@ -60,17 +64,23 @@ def without_factor(problem: Problem, model: Model, k: int, effort: Effort) -> Mo
 def insertions(problem: Problem, spare: Model, k: int, pool: Sequence[Function]) -> list[Insertion]:
     """The candidates for the empty place k, those first that explain most of what is left."""
     others = [values for at, values in enumerate(spare.state.T) if at != k and values.std() > 0]
-    left = unexplained(problem, spare)
+    left, below = unexplained(problem, spare), _below(spare, k)
     found = []
-    for function in pool:
-        values = function.values(problem.data.x)
-        if any(abs(np.corrcoef(values, other)[0, 1]) > ALIKE for other in others):
+    at_once = max(VALUES_AT_ONCE // problem.data.n_samples, 1)
+    for start in range(0, len(pool), at_once):
+        some = pool[start : start + at_once]
+        values = values_of(some, problem.data.x)
+        stands_for_another = _correlations(values, others) > ALIKE
+        new = np.flatnonzero(~stands_for_another.any(axis=1))
+        if not len(new):
             continue
-        gains = children_gained(problem, spare, k, function, left)
-        total = np.maximum(gains, 0.0).sum() + min(gains.max(), 0.0)
-        if np.isfinite(total):
-            price = problem.penalty * len(function.parents)
-            found.append(Insertion(function, gains, float(total) - price))
+        explained = _explained(problem, values[:, new], left, spare.errors)
+        for c, gains in zip(new, explained, strict=True):
+            gains[_barred(problem, spare, k, some[c], below)] = -np.inf
+            total = np.maximum(gains, 0.0).sum() + min(gains.max(), 0.0)
+            if np.isfinite(total):
+                price = problem.penalty * len(some[c].parents)
+                found.append(Insertion(some[c], gains, float(total) - price))
     return sorted(found, key=lambda one: -one.total)
 
 
@@ -79,42 +89,70 @@ def children_gained(
 ) -> Float[np.ndarray, " variables"]:
     """Nats, less an edge, that each variable would gain as a further child of factor k = function.
 
-    −∞ for what is not admissible, or would close a cycle with children that gain more.
+    −∞ for what is not admissible, or would close a cycle.
     """
-    gains = _explained(problem, function, left, model.errors)
-    Q, R = model.Q.copy(), model.R.copy()
-    Q[:, k] = np.isin(np.arange(len(Q)), function.parents)
-    possible = problem.admissible.children_for(Q)[:, k] & ~R[:, k]
-    gains[~possible] = -np.inf
-    order = np.argsort(-gains, kind="stable")
-    n_tried = max(int((gains > 0).sum()), 1)
-    for j in order[:n_tried]:
-        if np.isfinite(gains[j]):
-            R[j, k] = True
-            if not is_acyclic(Q, R):
-                R[j, k], gains[j] = False, -np.inf
+    values = values_of([function], problem.data.x)
+    gains = _explained(problem, values, left, model.errors)[0]
+    gains[_barred(problem, model, k, function, _below(model, k))] = -np.inf
     return gains
+
+
+def _below(model: Model, k: int) -> BooleanMatrix:
+    """[i, j]: whether variable j is i itself or comes of it, by whatever factor but k."""
+    Q, R = np.delete(model.Q, k, axis=1), np.delete(model.R, k, axis=1)
+    return transitive_closure(boolean_product(Q, R.T)) | np.eye(len(Q), dtype=bool)
+
+
+def _barred(
+    problem: Problem, model: Model, k: int, function: Function, below: BooleanMatrix
+) -> Bool[np.ndarray, " variables"]:
+    """What cannot be a further child of factor k = function.
+
+    A cycle that a child closes is a way from the child to a parent of the factor, whatever other
+    children it has: a shorter way leads past the factor.
+    """
+    Q = model.Q.copy()
+    Q[:, k] = np.isin(np.arange(len(Q)), function.parents)
+    possible = problem.admissible.children_for(Q)[:, k] & ~model.R[:, k]
+    return ~possible | below[:, function.parents].any(axis=1)
+
+
+def _correlations(
+    values: Float[np.ndarray, "samples candidates"],
+    others: Sequence[Float[np.ndarray, " samples"]],
+) -> Float[np.ndarray, "candidates others"]:
+    """The absolute correlations of candidates with factors; 0 of a constant."""
+    centred = values - values.mean(axis=0)
+    centred /= np.maximum(np.linalg.norm(centred, axis=0), 1e-12)
+    theirs = np.array([(one - one.mean()) / np.linalg.norm(one - one.mean()) for one in others])
+    return np.abs(centred.T @ theirs.reshape(-1, len(values)).T)
 
 
 def _explained(
     problem: Problem,
-    function: Function,
+    values: Float[np.ndarray, "samples candidates"],
     left: VariableSamples,
     errors: Float[np.ndarray, " variables"],
-) -> Float[np.ndarray, " variables"]:
-    """Nats that functions of one candidate explain of each residual, less the price of an edge."""
-    values = function.values(problem.data.x)
-    features = problem.variable_family.features(values[:, None])[:, 0]
-    design = np.column_stack([features, np.ones(len(values))])
-    ridge = COLLINEAR * len(values) * np.eye(design.shape[1])
-    if problem.weights is None:
-        cross = design.T @ left
-        explained = (cross * np.linalg.solve(design.T @ design + ridge, cross)).sum(axis=0)
+) -> Float[np.ndarray, "candidates variables"]:
+    """Nats that functions of single candidates explain of residuals, less the price of an edge."""
+    n_samples, n_candidates = values.shape
+    features = problem.variable_family.features(values)
+    one = np.ones((n_samples, n_candidates, 1), dtype=features.dtype)
+    design = np.concatenate([features, one], axis=2)
+    width = design.shape[2]
+    ridge = COLLINEAR * n_samples * np.eye(width)
+    weights = problem.weights
+    pulled = left if weights is None else left * weights
+    cross = (design.reshape(n_samples, -1).T @ pulled).reshape(n_candidates, width, -1)
+    if weights is None:
+        grams = np.einsum("sca,scb->cab", design, design, optimize=True) + ridge
+        explained = (cross * np.linalg.solve(grams, cross)).sum(axis=1)
     else:
-        cross = design.T @ (left * problem.weights)
-        grams = np.einsum("sj,sa,sb->jab", problem.weights, design, design, optimize=True) + ridge
-        explained = (cross.T * np.linalg.solve(grams, cross.T[:, :, None])[:, :, 0]).sum(axis=1)
+        explained = np.empty((n_candidates, left.shape[1]))
+        for c, (columns, its) in enumerate(zip(design.transpose(1, 0, 2), cross, strict=True)):
+            grams = np.einsum("sj,sa,sb->jab", weights, columns, columns, optimize=True) + ridge
+            explained[c] = (its.T * np.linalg.solve(grams, its.T[:, :, None])[:, :, 0]).sum(axis=1)
     counts = np.maximum(problem.data.moments.left_out.n_free, 1)
     share = explained / (counts * (errors + problem.floor))
-    nats: Float[np.ndarray, " variables"] = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
-    return nats - problem.penalty - features.shape[1] / 2
+    nats = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
+    return np.asarray(nats - problem.penalty - features.shape[2] / 2)

@@ -11,6 +11,8 @@ from jaxtyping import Float, Int
 from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import Regression
+from ucad.solvers.regression.parent_selection import score_test
 from ucad.solvers.search.model import Edit, Model
 from ucad.solvers.search.remainder import own_parents, remainder
 
@@ -21,6 +23,9 @@ MAX_LEFT = 0.1
 
 MAX_BACK = 2
 """Shared parents that may come back into h."""
+
+N_TRIED = 4
+"""Shared parents of which each is tried, the likeliest by a score test."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ def _without(
     for _ in range(min(MAX_BACK, len(back) - 1)):
         if left < problem.floor:
             break
-        wider = [remainder(problem, mixed, taken, np.union1d(own, [i]), function) for i in back]
+        likely = _likeliest(problem, mixed, taken, function, back)
+        wider = [remainder(problem, mixed, taken, np.union1d(own, [i]), function) for i in likely]
         each = np.array([_left(problem, mixed, taken, trial) for trial in wider])
         if (each < problem.floor).any():
             yield from (wider[at] for at in np.flatnonzero(each < problem.floor))
@@ -71,9 +77,29 @@ def _without(
         if len(mixed) / 2 * odds < problem.penalty:
             break
         function, left = wider[best], float(each[best])
-        own, back = function.parents, np.delete(back, best)
+        own, back = function.parents, back[back != likely[best]]
     if left < MAX_LEFT:
         yield function
+
+
+def _likeliest(
+    problem: Problem,
+    mixed: Float[np.ndarray, " samples"],
+    other: Float[np.ndarray, " samples"],
+    function: Function,
+    back: Int[np.ndarray, " shared"],
+) -> Int[np.ndarray, " some"]:
+    """The parents that a score test finds missing most: to fit a function with each is dear."""
+    if len(back) <= N_TRIED:
+        return back
+    values = function.values(problem.data.x)
+    design = np.column_stack([values, other, np.ones(len(other))])
+    scale, share, level = np.linalg.lstsq(design, mixed, rcond=None)[0].tolist()
+    missed = Regression(mixed - share * other, np.ones(len(mixed)))
+    fitted = function.affine(scale, level)
+    fitter = problem.fitter(problem.factor_family)
+    gains = score_test(problem.data.x, fitted, missed, back, fitter)
+    return np.sort(back[np.argsort(-gains, kind="stable")[:N_TRIED]])
 
 
 def _left(
