@@ -75,7 +75,7 @@ def insertions(problem: Problem, spare: Model, k: int, pool: Sequence[Function])
         if not len(new):
             continue
         explained = _explained(problem, values[:, new], left, spare.errors)
-        for c, gains in zip(new, explained, strict=True):
+        for c, gains in zip(new.tolist(), explained, strict=True):
             gains[_barred(problem, spare, k, some[c], below)] = -np.inf
             total = np.maximum(gains, 0.0).sum() + min(gains.max(), 0.0)
             if np.isfinite(total):
