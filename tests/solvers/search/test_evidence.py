@@ -14,7 +14,8 @@ from ucad.solvers.search.regime_groups import Groups, Slopes
 
 def slope_nats(cause, effect, free, family):
     """Nats by which functions of one variable predict others, each over its free samples."""
-    slopes = Slopes(Groups.of([np.arange(len(cause))]), cause, family)
+    groups = Groups.of([np.arange(len(cause))])
+    slopes = Slopes(groups, groups, cause, family)
     return np.array([slopes.nats(e, f)[0] for e, f in zip(effect.T, free.T, strict=True)])
 
 
@@ -116,3 +117,31 @@ def test_evidence_is_the_same_every_time():
     data = screen("constant").train
     one, other = (interventional_evidence(data, NETWORK).nats for _ in range(2))
     np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("family", [AFFINE, NETWORK])
+@pytest.mark.parametrize("jitter", [0.0, 0.5])
+def test_a_bystander_set_to_other_values_beside_a_cause_is_no_ancestor(family, jitter):
+    """x_0 → x_1; x_2 is set to 1 together with x_3, and to −2 together with x_0."""
+    rng = np.random.default_rng(0)
+    regime = np.repeat([0, 1, 2], [300, 150, 150])
+    acted = np.zeros((600, 4), dtype=bool)
+    acted[regime > 0, 2] = acted[regime == 1, 3] = acted[regime == 2, 0] = True
+    x = rng.standard_normal((600, 4))
+    x[:, 2] = np.select([regime == 1, regime == 2], [1.0, -2.0], 0.0) + jitter * x[:, 2]
+    x[regime == 2, 0] = 3.0
+    x[:, 1] += x[:, 0]
+    data = InterventionalData.from_arrays(x, acted).standardised()
+    evidence = interventional_evidence(data, family)
+    assert not evidence.ancestors[2].any()
+
+
+@pytest.mark.parametrize("family", [AFFINE, NETWORK])
+def test_a_cause_set_at_random_shows_also_if_every_sample_has_other_targets_beside_it(family):
+    rng = np.random.default_rng(0)
+    acted = rng.random((600, 10)) < 0.3
+    acted[:, 0], acted[:, 1], acted[:150] = True, False, False
+    x = rng.standard_normal((600, 10))
+    x[:, 1] += 0.7 * x[:, 0]
+    data = InterventionalData.from_arrays(x, acted).standardised()
+    assert interventional_evidence(data, family).ancestors[0, 1]

@@ -12,7 +12,7 @@ from ucad.solvers.search.regime_groups import Groups, Slopes
 def slopes_of(sizes, seed=0):
     rng = np.random.default_rng(seed)
     groups = Groups.of(np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]))
-    return Slopes(groups, rng.standard_normal(sum(sizes)), AFFINE), rng
+    return Slopes(groups, groups, rng.standard_normal(sum(sizes)), AFFINE), rng
 
 
 def test_a_line_is_worth_what_its_regression_explains():

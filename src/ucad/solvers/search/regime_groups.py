@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from scipy import special
 
 from ucad.scm.families import Family
 
-__all__ = ["MIN_SLOPE", "Groups", "Slopes"]
+__all__ = ["MIN_SLOPE", "Groups", "Slopes", "means_differ"]
 
 MIN_SLOPE = 4
 """Samples in which a variable is acted on, for a slope: three of them cannot show an ancestor, even
@@ -22,6 +23,14 @@ PRICE_PER_FUNCTION = 2.0
 
 RIDGE = 1e-6
 """Of a group's size, added to the Gram matrix of its functions: they may be constant there."""
+
+
+DIFFERS = 0.05
+"""The chance that regimes are compared each by itself although a clamp is the same in all: that
+costs one sample per regime, whereas regimes that differ unseen can make ancestors of bystanders."""
+
+TINY = 1e-12
+"""Of variables of variance 1: a variance that is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,20 +80,27 @@ class Groups:
 class Slopes:
     """Regressions, inside every group, of other variables on functions of the group's own.
 
+    Only what varies inside a block counts. Where a variable is set to other values together with
+    other targets, the effects of those would pass for its own.
+
     Attributes:
         groups: the samples in which each variable is set from outside.
+        blocks: the same samples in the same order, in runs that are compared among themselves.
         cause: the variable's values in them.
         family: whose functions of it are used.
     """
 
     groups: Groups
+    blocks: Groups
     cause: Float[np.ndarray, " entries"]
     family: Family
 
     @cached_property
     def design(self) -> Float[np.ndarray, "entries columns"]:
         """Functions of the cause, and a constant."""
-        features = self.family.features(self.cause[:, None])[:, 0]
+        features = self.family.features(self.cause[:, None])[:, 0].astype(np.float64)
+        mean = self.blocks.sums(features) / self.blocks.size[:, None]
+        features = features - mean[self.blocks.number]
         return np.concatenate([features, np.ones((len(features), 1))], axis=1).astype(np.float64)
 
     @cached_property
@@ -105,7 +121,7 @@ class Slopes:
 
         Products have heavy tails that pass for dependence: curves are tested on ranks.
         """
-        groups = self.groups
+        groups, blocks = self.groups, self.blocks
         is_free, y = free[groups.rows], effect[groups.rows].astype(np.float64)
         if self.family.is_affine:
             return self._lines(y, is_free)
@@ -114,8 +130,8 @@ class Slopes:
             count = np.maximum(groups.sums(is_free.astype(np.float64)), 1)
             gram = gram - self._taken_away(~is_free)
         y = groups.ranks(np.where(is_free, y, np.inf))
-        y = np.where(is_free, y, 0.0)
-        y = np.where(is_free, y - (groups.sums(y) / count)[groups.number], 0.0)
+        y = _centred(y, is_free, blocks)
+        count = count - self._n_further(is_free)
         total, to = np.maximum(groups.sums(y**2), 1e-12), groups.sums(self.design * y[:, None])
         return self._explained(gram, to, total, count)
 
@@ -123,15 +139,19 @@ class Slopes:
         self, y: Float[np.ndarray, " entries"], is_free: Bool[np.ndarray, " entries"]
     ) -> Float[np.ndarray, " groups"]:
         """The same of a line in the cause, in closed form."""
-        groups, f = self.groups, self.cause
-        if not is_free.all():
-            y, f = np.where(is_free, y, 0.0), np.where(is_free, f, 0.0)
-        count = groups.sums(is_free.astype(np.float64))
-        n, f_sum, y_sum = np.maximum(count, 1), groups.sums(f), groups.sums(y)
-        ff, yy = groups.sums(f * f) - f_sum**2 / n, groups.sums(y * y) - y_sum**2 / n
-        fy = groups.sums(f * y) - f_sum * y_sum / n
-        share = fy**2 / np.maximum((ff + RIDGE * n) * yy, 1e-12)
+        groups = self.groups
+        f, y = (_centred(v, is_free, self.blocks) for v in (self.cause, y))
+        count = groups.sums(is_free.astype(np.float64)) - self._n_further(is_free)
+        n, fy = np.maximum(count, 1), groups.sums(f * y)
+        share = fy**2 / np.maximum((groups.sums(f * f) + RIDGE * n) * groups.sums(y * y), 1e-12)
         return _nats(share, count, 1)
+
+    def _n_further(self, is_free: Bool[np.ndarray, " entries"]) -> Float[np.ndarray, " groups"]:
+        """Blocks with free samples beyond the first, each of which takes a mean of its own."""
+        found = self.blocks.sums(is_free.astype(np.float64)) > 0
+        of_group = self.groups.number[self.blocks.start]
+        n_blocks = np.bincount(of_group, weights=found, minlength=len(self.groups.start))
+        return np.maximum(n_blocks - 1.0, 0.0)
 
     def _taken_away(self, barred: Bool[np.ndarray, " entries"]) -> Float[np.ndarray, "groups _"]:
         taken = np.zeros(self.gram.shape)
@@ -155,6 +175,32 @@ class Slopes:
             price = PRICE_PER_FUNCTION * (width - 1)
             nats = np.maximum(nats, _nats(explained / total, count, width) - price)
         return nats
+
+
+def means_differ(parts: Sequence[Float[np.ndarray, " _"]]) -> bool:
+    """Whether the means of some samples differ beyond chance: a one-way analysis of variance.
+
+    >>> means_differ([np.array([1.0, 1.0]), np.array([2.0, 2.0])])
+    True
+    """
+    n, k = sum(map(len, parts)), len(parts)
+    if k == 1 or n == k:
+        return False
+    inside = sum(float(part.var()) * len(part) for part in parts) / (n - k)
+    mean = sum(float(part.sum()) for part in parts) / n
+    between = sum(len(part) * (float(part.mean()) - mean) ** 2 for part in parts) / (k - 1)
+    if between <= TINY:
+        return False
+    return bool(special.fdtrc(k - 1, n - k, between / max(inside, TINY)) < DIFFERS)
+
+
+def _centred(
+    values: Float[np.ndarray, " entries"], is_free: Bool[np.ndarray, " entries"], blocks: Groups
+) -> Float[np.ndarray, " entries"]:
+    """Values less the mean of their block over its free entries; 0 where an entry is not free."""
+    kept = np.where(is_free, values, 0.0)
+    mean = blocks.sums(kept) / np.maximum(blocks.sums(is_free.astype(np.float64)), 1.0)
+    return np.where(is_free, kept - mean[blocks.number], 0.0)
 
 
 def _nats(

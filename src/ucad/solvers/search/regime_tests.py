@@ -20,7 +20,7 @@ from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.data.moments import RowsByVariable, product
 from ucad.scm.families import Family
-from ucad.solvers.search.regime_groups import MIN_SLOPE, Groups, Slopes
+from ucad.solvers.search.regime_groups import MIN_SLOPE, Groups, Slopes, means_differ
 
 __all__ = ["POWER", "RegimeTests"]
 
@@ -150,11 +150,29 @@ class RegimeTests:
 
     @cached_property
     def is_constant(self) -> Bool[np.ndarray, " variables"]:
-        """Whether a variable is set to one value wherever it is acted on."""
+        """Whether a variable is set to one value wherever it is acted on with the same others."""
         constant = np.zeros(self.data.n_variables, dtype=bool)
-        for v in self.targets:
-            constant[v] = self.data.x[self.acted_on[v], v].astype(np.float64).var() < CONSTANT
+        for v in self.targets.tolist():
+            parts = [self.data.x[rows, v].astype(np.float64) for rows in self.blocks[v]]
+            inside = sum(float(part.var()) * len(part) for part in parts)
+            constant[v] = inside < CONSTANT * sum(map(len, parts))
         return constant
+
+    @cached_property
+    def blocks(self) -> dict[int, list[Int[np.ndarray, " rows"]]]:
+        """The samples in which each target is acted on, in runs to be compared among themselves.
+
+        All of them, or regime by regime if the values it is set to depend on what is acted on with
+        it: the effects of the others would pass for its own.
+        """
+        found = {}
+        for v in self.targets.tolist():
+            rows = self.acted_on[v]
+            rows = rows[np.argsort(self.data.regime[rows], kind="stable")]
+            parts = np.split(rows, np.flatnonzero(np.diff(self.data.regime[rows])) + 1)
+            differ = means_differ([self.data.x[part, v].astype(np.float64) for part in parts])
+            found[v] = parts if differ else [rows]
+        return found
 
     @cached_property
     def still_listens(self) -> Bool[np.ndarray, " variables"]:
@@ -206,9 +224,11 @@ class RegimeTests:
         few = self.data.n_samples - self.acted_on.n_free < MIN_SLOPE
         skipped = self.is_constant | self.still_listens | says_all | few
         some = self.targets[~skipped[self.targets]]
-        groups = Groups.of([self.acted_on[v] for v in some])
+        parts = [self.blocks[v] for v in some.tolist()]
+        groups = Groups.of([np.concatenate(each) for each in parts])
+        blocks = Groups.of([rows for each in parts for rows in each])
         cause = self.data.x[groups.rows, some[groups.number]].astype(np.float64)
-        return some, Slopes(groups, cause, self.family)
+        return some, Slopes(groups, blocks, cause, self.family)
 
     def nats(
         self, effect: Float[np.ndarray, " samples"], free: Bool[np.ndarray, " samples"]
