@@ -303,7 +303,7 @@ def _fired(found: Any) -> list[str]:
     checks = {
         "left": 1 in levels,
         "shape": 0 in levels and 1 not in levels,
-        "few samples": found["left"].answer.value == "not known",
+        "few samples": found["left"].answer.value in ("partly", "not known"),
         "clamps": bool(found["clamps"].details["not_clamped"]),
         "edges": bool(found["edges"].details["unsupported"]),
         "cancelled": bool(found["edges"].details["cancelled"]),

@@ -85,6 +85,24 @@ def test_a_collider_is_oriented_by_observations_but_only_partly_claimed():
     assert claim.answer is Answer.PARTLY
 
 
+def test_interventions_that_show_nothing_leave_directions_to_dependences_and_say_so():
+    """Both causes were acted on, but in too few samples for their effect to be seen."""
+    data = System(scm=COLLIDER, targets=()).draw(4000)
+    acted = np.zeros_like(data.is_intervened)
+    acted[:6, 0] = acted[6:12, 1] = True
+    regime = np.repeat([1, 2, 0], [6, 6, 3988])
+    names = ("observational", "on X1", "on X2")
+    seen = replace(data, is_intervened=acted, regime=regime, regime_names=names)
+    parts = seen.split(0.75, 0.25, seed=0)
+    found = certify(COLLIDER, parts.train, held_out=parts.validation)
+    claim = found["directions"]
+    assert claim.details["by_orientation_only"] == claim.details["n_edges"] == 2
+    assert claim.details["edges_leaving_variables_never_acted_on"] == 0
+    assert claim.answer is Answer.PARTLY
+    assert "no intervention shows the direction of most edges" in claim.text.lower()
+    assert not found.may_claim("directions")
+
+
 def test_what_the_solver_calls_open_is_not_settled_by_orientation_but_by_interventions():
     notes = SolverNotes(open_directions=(("X1", "X3"),))
     left = directions(COLLIDER, System(scm=COLLIDER, targets=()), notes=notes)

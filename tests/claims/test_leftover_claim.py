@@ -27,10 +27,13 @@ def adequacy_with(*found):
 @pytest.mark.parametrize(
     ("found", "share", "explained", "answer", "text"),
     [
-        ((), 0.05, 0.5, Answer.YES, "Nothing above 5 %"),
-        ((), 0.05, 0.1, Answer.YES, "Nothing above 5 %"),
-        ((), 0.05, 0.09, Answer.UNKNOWN, "explain only 9.0 %"),
-        ((), 0.1, 0.9, Answer.UNKNOWN, "less than 10 %"),
+        ((), 0.05, 0.5, Answer.YES, "Nothing above 5.0 %"),
+        ((), 0.05, 0.1, Answer.YES, "Nothing above 5.0 %"),
+        ((), 0.05, 0.09, Answer.PARTLY, "explain only 9.0 %"),
+        ((), 0.05, 0.04, Answer.UNKNOWN, "explain only 4.0 %"),
+        ((), 0.051, 0.9, Answer.PARTLY, "less than 5.1 %"),
+        ((), 0.1, 0.9, Answer.PARTLY, "less than 10.0 %"),
+        ((), 0.11, 0.9, Answer.UNKNOWN, "less than 11.0 %"),
         ((), None, 0.9, Answer.UNKNOWN, "even 20 %"),
         ((SHAPE,), 0.02, 0.5, Answer.YES, "shape of F_X is another one, though, for X3"),
         ((SHAPE, GRAPH), 0.02, 0.5, Answer.NO, "unseen samples of X4 can be predicted"),
@@ -83,3 +86,11 @@ def test_a_direct_edge_gets_a_no_without_a_control(monkeypatch):
     assert claim.details["smallest_share_seen"] is None
     levels = [row["level"] for row in claim.details["findings"]]
     assert levels == sorted(levels, key=[1, 0, 2].index)
+
+
+def test_what_may_go_unnoticed_moves_the_answer_by_one_grade_at_a_time():
+    adequacy = adequacy_with()
+    grades = [_answer(adequacy, share, 0.8)[0] for share in np.geomspace(0.01, 0.2, 60)]
+    order = [Answer.YES, Answer.PARTLY, Answer.UNKNOWN]
+    assert [order.index(one) for one in grades] == sorted(order.index(one) for one in grades)
+    assert set(grades) == set(order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -119,7 +120,8 @@ def directions(
 ) -> Claim:
     """Do the directions of all edges rest on the data?
 
-    Regimes known to be soft speak only where they act on a cause.
+    At best partly if most edges leave variables that were never acted on, or if no intervention
+    shows the direction of most: the pattern of dependences says nothing of hidden causes. Regimes known to be soft speak only where they act on a cause.
     """
     graph, A = samples.graph, samples.graph.variable_adjacency
     by_layers = data.layer_of is not None and graph.respects_layers(data.layer_of)
@@ -168,10 +170,12 @@ def _answer(counts: dict[Rests, int], n_edges: int, *, mostly_unacted: bool) -> 
         return Answer.UNKNOWN
     if counts[Rests.CONTRADICTED] or counts[Rests.NOTHING] == n_edges:
         return Answer.NO
-    return Answer.PARTLY if counts[Rests.NOTHING] or mostly_unacted else Answer.YES
+    mostly_by_pattern = 2 * counts[Rests.ORIENTATION] > n_edges
+    is_weak = counts[Rests.NOTHING] or mostly_unacted or mostly_by_pattern
+    return Answer.PARTLY if is_weak else Answer.YES
 
 
-def _text(details: dict[str, object], answer: Answer) -> str:
+def _text(details: dict[str, Any], answer: Answer) -> str:
     n_edges, left = details["n_edges"], details["not_oriented"]
     if n_edges == 0:
         return "The graph has no edges, so there is nothing to orient."
@@ -194,6 +198,8 @@ def _text(details: dict[str, object], answer: Answer) -> str:
             f"{left} could not be oriented: {_edges(details['edges_not_oriented'])}; acting on "
             "one end would settle it"
         )
+    elif 2 * details["by_orientation_only"] > n_edges:
+        parts.append("no intervention shows the direction of most edges")
     elif answer is Answer.PARTLY:
         parts.append("most edges leave variables that were never acted on")
     return f"{'. '.join(part[0].upper() + part[1:] for part in parts)}."

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
+from ucad.claims.acted_edges import not_shown
 from ucad.claims.answers import Answer, Claim, listed
 from ucad.claims.net_effects import net_worth, replaceable
 from ucad.claims.ridge import curves, fitted
@@ -42,7 +43,8 @@ def edge_worth(samples: TestSamples) -> Claim:
     d = the difference of log-densities of a test sample, Student's t of 4 degrees of freedom so
     that heavy tails do not drown it, both with the spread of the fuller model on fitting rows;
     supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges). Low-level edges that several factors
-    carry are asked for what they are worth along all paths together (`net_worth`).
+    carry are asked for what they are worth along all paths together (`net_worth`), and edges into
+    factors whether they show where their variable was acted on (`not_shown`).
     """
     tests = _EdgeTests(samples)
     edges = tests.weakest
@@ -51,14 +53,14 @@ def edge_worth(samples: TestSamples) -> Claim:
     threshold = float(-ndtri(LEVEL / max(n_edges + len(net), 1)))
     worth = {tests.name(*edge): round(tests.worth(*edge), 3) for edge in edges}
     weak = [name for name, z in worth.items() if z <= threshold]
+    unseen = [tests.name(i, k, True) for i, k in not_shown(samples, tests.weakest_into)]
     mixed = replaceable(samples.graph, [pair for pair, z in net.items() if z <= threshold])
     idle = [" → ".join(samples.graph.variable_names[v] for v in pair[:2]) for pair in mixed]
     if not edges:
         answer, text = Answer.UNKNOWN, "The graph has no edges."
-    elif weak or idle:
+    elif weak or idle or unseen:
         answer = Answer.NO if len(weak) == len(edges) else Answer.PARTLY
-        which = listed(weak + idle)
-        text = f"Unseen samples are explained as well without {which}: not to be claimed."
+        text = _text(weak + idle, unseen)
     else:
         answer = Answer.YES
         text = f"Each of the {len(edges)} edges tested makes unseen samples more likely."
@@ -71,13 +73,28 @@ def edge_worth(samples: TestSamples) -> Claim:
         text,
         "Paired comparison of log-likelihoods on unseen samples",
         {
-            "unsupported": weak,
+            "unsupported": [*weak, *(name for name in unseen if name not in weak)],
+            "not_shown_where_acted_on": unseen,
             "cancelled": idle,
             "threshold": round(threshold, 3),
             "worth": worth,
             "n_edges": n_edges,
         },
     )
+
+
+def _text(idle: list[str], unseen: list[str]) -> str:
+    texts = []
+    if idle:
+        texts.append(
+            f"Unseen samples are explained as well without {listed(idle)}: not to be claimed."
+        )
+    if unseen:
+        texts.append(
+            f"Where the variable was acted on, nothing shows of {listed(unseen)}: it may stand in "
+            "for another one."
+        )
+    return " ".join(texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +127,11 @@ class _EdgeTests:
         if len(edges) <= most:
             return edges
         return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:most]
+
+    @property
+    def weakest_into(self) -> list[tuple[int, int]]:
+        """Those of `weakest` that lead into a factor."""
+        return [(i, k) for i, k, into in self.weakest if into]
 
     def name(self, variable: int, factor: int, into: bool) -> str:
         """The edge as text."""

@@ -13,7 +13,14 @@ from scipy.special import stdtrit
 from ucad.claims.clamps import centred_within
 from ucad.claims.samples import Rows, TestSamples
 
-__all__ = ["Slopes", "acting_on_cause", "acting_on_effect", "contribution"]
+__all__ = [
+    "Slopes",
+    "acting_on_cause",
+    "acting_on_effect",
+    "baseline",
+    "contribution",
+    "is_fixed",
+]
 
 CONSTANT = 1e-3
 """The standard deviation within a regime, in units of the free variable's, of a fixed value."""
@@ -76,14 +83,14 @@ def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
     total = Slopes(np.zeros(len(effects)), np.zeros(len(effects)))
     if len(rows) < MIN_ACTED_ROWS or len(effects) == 0:
         return total
-    fixed = _is_fixed(samples, i, rows)
+    fixed = is_fixed(samples, i, rows)
     varying = rows[~fixed]
     if len(varying) >= MIN_ACTED_ROWS:
         c, y = contribution(samples, i, effects, varying)
         free = ~samples.is_intervened[np.ix_(varying, effects)]
         total = _pooled(total, _within(c, y, free, samples.regime[varying]))
     if fixed.any():
-        base = _baseline(samples, i)
+        base = baseline(samples, i)
         at_base = (*contribution(samples, i, effects, base), _free(samples, base, effects))
         for label in np.unique(samples.regime[rows[fixed]]):
             own = rows[fixed & (samples.regime[rows] == label)]
@@ -105,13 +112,13 @@ def acting_on_effect(
     is_soft = np.isin(np.array(samples.regime_names), list(told_soft))[samples.regime]
     rows = np.flatnonzero(samples.is_intervened[:, j] & ~is_soft)[:MAX_ACTED_ROWS]
     total = Slopes(np.zeros(len(causes)), np.zeros(len(causes)))
-    base = _baseline(samples, j)
+    base = baseline(samples, j)
     e, x = samples.residual[np.ix_(base, causes)], samples.x[base, j][:, None]
     free = _free(samples, base, causes)
     beta = (e * x * free).sum(axis=0) / np.maximum((x**2 * free).sum(axis=0), 1e-12)
     if len(rows) < MIN_ACTED_ROWS or len(causes) == 0:
         return total, beta
-    fixed = _is_fixed(samples, j, rows)
+    fixed = is_fixed(samples, j, rows)
     varying = rows[~fixed]
     if len(varying) >= MIN_ACTED_ROWS:
         x_j = np.repeat(samples.x[varying, j][:, None], len(causes), axis=1)
@@ -133,7 +140,7 @@ def acting_on_effect(
     return total, beta
 
 
-def _is_fixed(samples: TestSamples, i: int, rows: Rows) -> np.ndarray:
+def is_fixed(samples: TestSamples, i: int, rows: Rows) -> np.ndarray:
     """Which of the rows belong to regimes that hold x_i at one value."""
     regime, x = samples.regime[rows], samples.x[rows, i]
     centred = centred_within(x, regime)
@@ -141,7 +148,7 @@ def _is_fixed(samples: TestSamples, i: int, rows: Rows) -> np.ndarray:
     return np.asarray(sd[regime] < CONSTANT)
 
 
-def _baseline(samples: TestSamples, i: int) -> Rows:
+def baseline(samples: TestSamples, i: int) -> Rows:
     """Samples in which i is free, spread over all of them."""
     rows = np.flatnonzero(~samples.is_intervened[:, i])
     most = MAX_BASELINE_ROWS_IF_LARGE if samples.is_large else MAX_BASELINE_ROWS
@@ -153,16 +160,19 @@ def _free(samples: TestSamples, rows: Rows, variables: Rows) -> np.ndarray:
 
 
 def contribution(
-    samples: TestSamples, i: int, effects: Rows, rows: Rows
+    samples: TestSamples, i: int, effects: Rows, rows: Rows, along: Rows | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """c_ij and y = e_j + c_ij, in units of x_j's standard deviation.
+
+    Along all factors that read x_i, or along some of them.
 
     Only the factors that read x_i are computed again: all of them, for every variable, took minutes
     with 768 units of a network.
     """
     scm, without = samples.scm, samples.scm.tensor(samples.original(rows))
     without[:, i] = float(samples.mean[i])
-    factors = torch.from_numpy(np.flatnonzero(samples.graph.Q[i])).to(without.device)
+    along = np.flatnonzero(samples.graph.Q[i]) if along is None else along
+    factors = torch.from_numpy(along).to(without.device)
     z_without = scm.tensor(samples.original_factors(rows))
     z_without[:, factors] = scm.factor_mechanism(without, factors)
     targets = torch.from_numpy(effects).to(without.device)

@@ -16,6 +16,10 @@ __all__ = ["nothing_left"]
 HALF = 0.5
 """The part of what the factors explain that must not go unnoticed."""
 
+UNKNOWN_FROM = 2.0
+"""Times what may go unnoticed at which "partly" becomes "not known": 40 plants tell δ* to about a
+fifth, so that chance moves an answer by one grade and never from "yes" to "not known"."""
+
 MAX_FINDINGS_LISTED = 50
 """Findings written out in the details; the others are counted."""
 
@@ -27,9 +31,10 @@ def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
     """Is nothing left beyond the factors that could be predicted in unseen samples?
 
     A finding at level 1 refutes the graph; one at level 0 alone only the shape of F_X. Without a
-    finding the answer is yes only if the positive control shows that 5 % of variance would have
-    been seen, and half of what the factors explain of their median child: else something as large
-    as what is claimed could be missing.
+    finding the answer follows from δ*, what the positive control sees, and the limit, 5 % of
+    variance or half of what the factors explain of their median child if that is less: yes up to
+    the limit, partly up to twice of it, and not known above, since something as large as what is
+    claimed could then be missing.
     """
     share = None if adequacy.at(Level.GRAPH) else smallest_share_seen(adequacy, seed)
     explained = _median_explained(weights)
@@ -73,25 +78,34 @@ def _answer(adequacy: Adequacy, share: float | None, explained: float) -> tuple[
             f"Beyond what their factors explain, unseen samples of {names} can be predicted: "
             f"{_sentence(graph_findings[0])}"
         )
-    if share is None or share > MAX_SMALLEST_SHARE:
-        seen = "even 20 %" if share is None else f"less than {percent(share)}"
-        return Answer.UNKNOWN, (
-            f"Nothing was found, but with so few samples {seen} of a variable's variance would "
-            "have gone unnoticed."
-        )
-    if share > HALF * explained:
-        return Answer.UNKNOWN, (
-            f"Nothing was found, but the factors explain only {percent(explained, 1)} of their "
-            f"median child, and what is smaller than {percent(share)} would have gone unnoticed: "
-            "as much as what was found could be missing."
-        )
+    if share is None:
+        return Answer.UNKNOWN, _unseen(share, explained)
+    limit = min(MAX_SMALLEST_SHARE, HALF * explained)
+    if share > limit:
+        few = share > UNKNOWN_FROM * limit
+        return Answer.UNKNOWN if few else Answer.PARTLY, _unseen(share, explained)
     text = (
-        f"Nothing above {percent(share)} of a variable's variance is left that this test can see."
+        f"Nothing above {percent(share, 1)} of a variable's variance is left that this test can see."
     )
     if adequacy.at(Level.SHAPE):
         names = listed([finding.variable for finding in adequacy.at(Level.SHAPE)])
         text += f" The shape of F_X is another one, though, for {names}."
     return Answer.YES, text
+
+
+def _unseen(share: float | None, explained: float) -> str:
+    """What would have gone unnoticed, beside 5 % and beside half of what is claimed."""
+    if share is not None and HALF * explained < min(share, MAX_SMALLEST_SHARE):
+        return (
+            f"Nothing was found, but the factors explain only {percent(explained, 1)} of their "
+            f"median child, and what is smaller than {percent(share, 1)} would have gone "
+            "unnoticed: as much as what was found could be missing."
+        )
+    seen = "even 20 %" if share is None else f"less than {percent(share, 1)}"
+    return (
+        f"Nothing was found, but with so few samples {seen} of a variable's variance would "
+        "have gone unnoticed."
+    )
 
 
 def _median_explained(weights: Weights) -> float:

@@ -102,7 +102,7 @@ def _seen_share(found: Found) -> list[str]:
     left = found["left"]
     if left.answer is not Answer.YES:
         return []
-    share = percent(left.details["smallest_share_seen"])
+    share = percent(left.details["smallest_share_seen"], 1)
     return [
         f"Unseen samples leave nothing above {share} of a variable's variance that the tests can "
         "see."
@@ -123,8 +123,8 @@ def _seen_feedback(found: Found) -> list[str]:
 def _doubts_about_samples(found: Found, *, held_out: bool) -> list[Doubt]:
     """What the tests for anything left could not see, or saw beside the graph."""
     left, doubts = found["left"], []
-    if left.answer is Answer.UNKNOWN:
-        doubts.append((Answer.UNKNOWN, left.text))
+    if left.answer in (Answer.UNKNOWN, Answer.PARTLY):
+        doubts.append((left.answer, left.text))
     if left.details["below_resolution"]:
         weak = listed(left.details["below_resolution"])
         text = f"The factors explain too little of {weak} to say what makes them."
@@ -176,7 +176,7 @@ def _directions(found: Found, refuted: Sequence[str]) -> Permission:
     claim = found["directions"]
     answers, conditions = [claim.answer], [claim.text]
     rests_on_fit = claim.details["by_orientation_only"] or claim.details["by_acting_on_the_effect"]
-    if found["left"].answer is Answer.UNKNOWN and rests_on_fit:
+    if found["left"].answer in (Answer.UNKNOWN, Answer.PARTLY) and rests_on_fit:
         answers.append(Answer.PARTLY)
         conditions.append("Some rest on a model that could not be tested with so few samples.")
     unsupported = found["edges"].details["unsupported"]
