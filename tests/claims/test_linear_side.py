@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.claims.models import Formula, observed
-from ucad.claims.linear_side import could_be_the_other
+from ucad.claims.linear_side import acts_one_to_one, could_be_the_other
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism
 
@@ -104,3 +104,31 @@ def test_one_factor_is_judged_without_the_others():
     scm = FactorSCM(graph, F_Z, F_X, torch.ones(6).double())
     samples = observed(scm, scm.sample(1500).x.numpy())
     assert [could_be_the_other(samples, k) for k in range(2)] == [True, False]
+
+
+def test_a_bend_that_a_claim_of_scale_would_notice_could_lie_on_the_other_side():
+    """sin(1.2 a) + a / 2: its values correlate with a by about .94 only."""
+    bent = (lambda z: torch.sin(1.2 * z[:, 0]) + 0.5 * z[:, 0],) * 2
+    assert could_be_the_other(samples_with(F_X=bent), 0)
+
+
+@pytest.mark.parametrize(
+    ("curve", "expected"),
+    [
+        (torch.relu, False),
+        (lambda z: z**2, False),
+        (lambda z: (z > 0).double(), False),
+        (torch.tanh, True),
+        (lambda z: z**3 + z, True),
+        (lambda z: z, True),
+    ],
+    ids=["rectified", "square", "step", "tanh", "cube", "line"],
+)
+def test_children_tell_the_value_of_their_factor_if_they_change_with_it(curve, expected):
+    children = (lambda z: curve(z[:, 0]), lambda z: 3 - 2 * curve(z[:, 0]))
+    assert acts_one_to_one(samples_with(F_X=children), 0) is expected
+
+
+def test_children_that_are_flat_in_different_places_tell_it_together():
+    children = (lambda z: torch.relu(z[:, 0]), lambda z: torch.relu(-z[:, 0]))
+    assert acts_one_to_one(samples_with(F_X=children), 0)

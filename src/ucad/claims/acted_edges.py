@@ -48,9 +48,7 @@ class Shown(NamedTuple):
     n_samples: int
 
 
-def not_shown(
-    samples: TestSamples, edges: Sequence[tuple[int, int]]
-) -> list[tuple[int, int]]:
+def not_shown(samples: TestSamples, edges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Those of the edges i → Z_k whose variable was acted on and whose effect did not show then.
 
     Not shown: slope / error does not exceed what chance does with .001 / number of edges. An edge
@@ -73,11 +71,12 @@ def _threshold(one: Shown, n_edges: int) -> float:
 def shown_where_acted(samples: TestSamples, i: int, k: int) -> Shown | None:
     """The slope b of y = b · c over all children j of k at once, where i is acted on.
 
-    y_j = e_j + c_ij, and c_ij is what x_i adds to x_j along Z_k in the model. b = Σ s / Σ q, s = Σ_j c y / σ²
+    y_j = e_j + c_ij, and c_ij is what x_i adds to x_j along Z_k in the model. b = Σ s / Σ q with
+    s = Σ_j c y / σ²
     and q = Σ_j c² / σ² of every sample; its error is √Σ (s − b q)² / Σ q, so that what children
     have in common counts once. Where i was held at a value, the means are compared with those where
-    it is free. None if i was not acted on in enough samples, or held at its mean. O(samples ·
-    children).
+    it is free. None if i was not acted on in enough samples while a child was free, or was held at
+    its mean. O(samples · children).
     """
     rows = np.flatnonzero(samples.is_intervened[:, i])[:MAX_ACTED_ROWS]
     children = np.flatnonzero(samples.graph.R[:, k])
@@ -116,23 +115,24 @@ class _Edge(NamedTuple):
     sigma: np.ndarray
 
     def measured(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """c and y in units of σ, and where the children are free."""
+        """In units of σ: c and y, and where the children are free."""
         c, y = contribution(self.samples, self.i, self.children, rows, np.array([self.k]))
         free = ~self.samples.is_intervened[np.ix_(rows, self.children)]
         return c / self.sigma, y / self.sigma, free
 
 
 def _within(edge: _Edge, rows: Rows) -> tuple[float, float]:
-    """Slope and error where x_i varies within its regimes."""
+    """Slope and error where x_i varies within its regimes; infinite if no child is free there."""
     c, y, free = edge.measured(rows)
     regime = edge.samples.regime[rows]
     c, y = (
         np.stack([centred_within(column, regime) for column in v.T], axis=1) * free for v in (c, y)
     )
     s, q = (c * y).sum(axis=1), (c**2).sum(axis=1)
-    total = max(float(q.sum()), 1e-300)
-    slope = float(s.sum()) / total
-    return slope, float(np.sqrt(((s - slope * q) ** 2).sum())) / total
+    if (q > 0).sum() < MIN_ACTED_ROWS:  # the children were nearly always acted on as well
+        return 0.0, np.inf
+    slope = float(s.sum() / q.sum())
+    return slope, float(np.sqrt(((s - slope * q) ** 2).sum()) / q.sum())
 
 
 def _contrast(edge: _Edge, held: Rows, free_rows: Rows) -> tuple[float, float]:

@@ -26,8 +26,9 @@ N_PLANTS = 40
 def smallest_share_seen(adequacy: Adequacy, seed: int) -> float | None:
     """δ*: the share of variance that is found in 90 % of 40 plants, or None if 20 % is not.
 
-    Between two planted shares it is interpolated in log δ, so that δ* does not jump. A plant adds √δ · u to the residual of a variable at level 1, on fitting and test rows, where u
-    is x_i or x_i² of a random non-descendant i, cut at 3 sd, at mean 0 and variance 1.
+    Between two planted shares it is interpolated in log δ, so that δ* does not jump. A plant adds
+    √δ · u to the residual of a variable at level 1, on fitting and test rows, where u is x_i or
+    x_i² of a random non-descendant i, cut at 3 sd, at mean 0 and variance 1.
     """
     samples, rng = adequacy.samples, np.random.default_rng(seed)
     others = [np.flatnonzero(~samples.is_descendant[j]) for j in range(samples.n_variables)]

@@ -15,6 +15,7 @@ from ucad.claims.effects import acting_on_cause, acting_on_effect
 from ucad.claims.equivalence import compelled_edges
 from ucad.claims.samples import TestSamples
 from ucad.data import InterventionalData
+from ucad.graph import FactorGraph
 
 __all__ = ["Rests", "directions", "edge_evidence"]
 
@@ -120,8 +121,9 @@ def directions(
 ) -> Claim:
     """Do the directions of all edges rest on the data?
 
-    At best partly if most edges leave variables that were never acted on, or if no intervention
-    shows the direction of most: the pattern of dependences says nothing of hidden causes. Regimes known to be soft speak only where they act on a cause.
+    At best partly if most edges leave variables that were never acted on, or if acting on the cause
+    of most showed at no child of their factors: the pattern of dependences says nothing of hidden
+    causes. Regimes known to be soft speak only where they act on a cause.
     """
     graph, A = samples.graph, samples.graph.variable_adjacency
     by_layers = data.layer_of is not None and graph.respects_layers(data.layer_of)
@@ -135,7 +137,9 @@ def directions(
     n_edges = int(A.sum())
     never_acted = int(A[~samples.is_intervened.any(axis=0)].sum())
     left, against = (A & (found.rests == kind) for kind in (Rests.NOTHING, Rests.CONTRADICTED))
-    answer = _answer(counts, n_edges, mostly_unacted=2 * never_acted > n_edges and not by_layers)
+    alone = int(_by_pattern_alone(graph, found.rests).sum())
+    is_weak = not by_layers and 2 * max(never_acted, alone) > n_edges
+    answer = _answer(counts, n_edges, is_weak=is_weak)
     loose = [
         graph.factor_names[k]
         for k in range(graph.n_factors)
@@ -147,6 +151,7 @@ def directions(
         "by_acting_on_the_cause": counts[Rests.CAUSE],
         "by_acting_on_the_effect": counts[Rests.EFFECT],
         "by_orientation_only": counts[Rests.ORIENTATION],
+        "by_pattern_alone": alone,
         "contradicted": counts[Rests.CONTRADICTED],
         "not_oriented": counts[Rests.NOTHING],
         "edges_leaving_variables_never_acted_on": never_acted,
@@ -165,14 +170,22 @@ def directions(
     )
 
 
-def _answer(counts: dict[Rests, int], n_edges: int, *, mostly_unacted: bool) -> Answer:
+def _by_pattern_alone(
+    graph: FactorGraph, rests: Int[np.ndarray, "variables variables"]
+) -> Bool[np.ndarray, "variables variables"]:
+    """Edges oriented without help: acting on the cause showed at no child of their factors."""
+    shown = graph.variable_adjacency & (rests == Rests.CAUSE)
+    has_shown = graph.Q & ((shown.astype(int) @ graph.R.astype(int)) > 0)
+    reached = (has_shown.astype(int) @ graph.R.T.astype(int)) > 0
+    return graph.variable_adjacency & (rests == Rests.ORIENTATION) & ~reached
+
+
+def _answer(counts: dict[Rests, int], n_edges: int, *, is_weak: bool) -> Answer:
     if n_edges == 0:
         return Answer.UNKNOWN
     if counts[Rests.CONTRADICTED] or counts[Rests.NOTHING] == n_edges:
         return Answer.NO
-    mostly_by_pattern = 2 * counts[Rests.ORIENTATION] > n_edges
-    is_weak = counts[Rests.NOTHING] or mostly_unacted or mostly_by_pattern
-    return Answer.PARTLY if is_weak else Answer.YES
+    return Answer.PARTLY if counts[Rests.NOTHING] or is_weak else Answer.YES
 
 
 def _text(details: dict[str, Any], answer: Answer) -> str:
@@ -198,7 +211,7 @@ def _text(details: dict[str, Any], answer: Answer) -> str:
             f"{left} could not be oriented: {_edges(details['edges_not_oriented'])}; acting on "
             "one end would settle it"
         )
-    elif 2 * details["by_orientation_only"] > n_edges:
+    elif 2 * details["by_pattern_alone"] > n_edges:
         parts.append("no intervention shows the direction of most edges")
     elif answer is Answer.PARTLY:
         parts.append("most edges leave variables that were never acted on")

@@ -85,7 +85,8 @@ def _answer(adequacy: Adequacy, share: float | None, explained: float) -> tuple[
         few = share > UNKNOWN_FROM * limit
         return Answer.UNKNOWN if few else Answer.PARTLY, _unseen(share, explained)
     text = (
-        f"Nothing above {percent(share, 1)} of a variable's variance is left that this test can see."
+        f"Nothing above {percent(share, 1)} of a variable's variance is left that this test can "
+        "see."
     )
     if adequacy.at(Level.SHAPE):
         names = listed([finding.variable for finding in adequacy.at(Level.SHAPE)])

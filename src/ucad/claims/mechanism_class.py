@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad.claims.answers import Answer, Claim, listed, percent
-from ucad.claims.linear_side import could_be_the_other
+from ucad.claims.linear_side import acts_one_to_one, could_be_the_other
 from ucad.claims.reliability import FactorNoise
 from ucad.claims.weights import MIN_WEIGHT, Weights
 
@@ -97,6 +97,11 @@ def values(
 SCALE, ONE_TO_ONE, NOT_KNOWN = "up to scale and shift", "up to a one-to-one map", "not known"
 UP_TO_NOISE = "up to scale, shift and noise"
 
+FLAT = (
+    "what it drives is the same along a part of its range, where the true factor may be constant, "
+    "or takes the same values twice"
+)
+
 
 def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[str, str]:
     """How far the values of one factor are known, and why not further."""
@@ -119,6 +124,8 @@ def _known(weights: Weights, k: int, shape: set[str], left: set[str]) -> dict[st
     by_parents = scm.factor_mechanism.is_affine and len(parents) >= 2 and not discrete
     by_children = scm.variable_mechanism.is_affine and len(children) >= 2 and not discrete
     both = scm.factor_mechanism.is_affine and scm.variable_mechanism.is_affine
+    if not scm.variable_mechanism.is_affine and not acts_one_to_one(weights.samples, k):
+        return {"known": NOT_KNOWN, "because": FLAT}
     is_tested = (by_parents or by_children) and not own_children & shape
     if is_tested and not both and could_be_the_other(weights.samples, k):
         return {"known": ONE_TO_ONE, "because": "its one curve may lie on either side of it"}

@@ -122,7 +122,8 @@ def _seen_feedback(found: Found) -> list[str]:
 
 def _doubts_about_samples(found: Found, *, held_out: bool) -> list[Doubt]:
     """What the tests for anything left could not see, or saw beside the graph."""
-    left, doubts = found["left"], []
+    left = found["left"]
+    doubts: list[Doubt] = []
     if left.answer in (Answer.UNKNOWN, Answer.PARTLY):
         doubts.append((left.answer, left.text))
     if left.details["below_resolution"]:

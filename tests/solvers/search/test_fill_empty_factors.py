@@ -47,3 +47,10 @@ def test_a_factor_too_many_is_filled_and_leaves_the_true_ones_alone():
     learned = fit_search(problem.train, 4).scm.state_map(problem.test.x).numpy()
     correlation = np.corrcoef(learned.T, problem.factors.T)[:4, 4:]
     assert (np.abs(correlation).max(axis=0) > 0.999).all()
+
+
+def test_an_empty_factor_is_credited_with_nothing():
+    two, three = (problem_of(measured(), n_factors=number) for number in (2, 3))
+    without = model_of(two, TRUE, [2, 3], [4, 5])
+    with_empty = model_of(three, [*TRUE, ([6], [1.0])], [2, 3], [4, 5], [])
+    assert with_empty.score <= without.score
