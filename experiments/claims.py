@@ -29,7 +29,7 @@ from ucad.metrics import mean_correlation
 from ucad.simulate import Problem, paper_problem
 from ucad.simulate.worlds import WORLDS, Violation, WorldProblem, world_problem
 
-__all__ = ["CASES", "Case", "judged", "main", "run_case", "table"]
+__all__ = ["CASES", "Case", "judged", "main", "run_case", "table", "tasks_of"]
 
 MUST_REFUSE = {
     Violation.MISSING_FACTOR: "factor",
@@ -96,8 +96,7 @@ SLOW = (
     *("rates-50", "rates-90", "cut-off-90", "exponential", "known-context", "raw-counts"),
     *("knockdown", "shift", "time-series", "logic", "counts-50", "counts-90"),
 )
-"""Cases of which one fit takes ten seconds and more: run after all others, so that a run that is
-stopped early has the others whole."""
+"""Cases of which one fit takes ten seconds and more: run after all others, so that a run that is stopped early has the others whole."""
 
 
 def run_case(name: str, seed: int) -> dict[str, Any]:
@@ -210,14 +209,14 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=CASES, metavar="CASE")
     parser.add_argument("--seeds", default="1000:1020", help="first:last, the last left out")
+    parser.add_argument("--slow-fits", type=int, help="seeds of each slow case, at most")
     parser.add_argument("--jobs", type=int, default=1, help="fits at a time")
     parser.add_argument("--rows", type=Path, default=Path("docs/claims.jsonl"))
     parser.add_argument("--table", type=Path, default=None, help="a markdown file to write")
     parser.add_argument("--figure", type=Path, default=None, help="an image to write")
     options = parser.parse_args(words)
     first, last = (int(part) for part in options.seeds.split(":"))
-    tasks = [(name, seed) for seed in range(first, last) for name in options.cases]
-    tasks.sort(key=lambda task: task[0] in SLOW)
+    tasks = tasks_of(options.cases, range(first, last), options.slow_fits)
     rows = _run(tasks, options.rows, options.jobs)
     print(table(rows))
     if options.table is not None:
@@ -226,6 +225,16 @@ def main(words: Sequence[str] | None = None) -> None:
         from experiments.figures import draw_claims
 
         draw_claims([row for row in rows if "error" not in row], options.figure)
+
+
+def tasks_of(cases: Sequence[str], seeds: range, slow_fits: int | None) -> list[tuple[str, int]]:
+    """Cases and seeds in the order to run them: slow cases last, and some or all of their seeds.
+
+    Seed by seed, so that a run that is stopped early has every case as often as any other.
+    """
+    quick = [(name, seed) for seed in seeds for name in cases if name not in SLOW]
+    slow = [(name, seed) for seed in seeds[:slow_fits] for name in cases if name in SLOW]
+    return [*quick, *slow]
 
 
 def _run(tasks: Sequence[tuple[str, int]], path: Path, jobs: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pytest
 
-from experiments.claims import CASES, SLOW, _result, main, run_case, table
+from experiments.claims import CASES, SLOW, _result, main, run_case, table, tasks_of
 from experiments.figures import draw_claims
 
 
@@ -47,3 +47,8 @@ def test_a_failed_fit_is_a_row_and_a_killed_process_ends_the_run():
     assert _result(failed, ("planted", 0))["error"] == "ValueError: no"
     with pytest.raises(BrokenProcessPool):
         _result(killed, ("planted", 0))
+
+
+def test_slow_cases_come_last_and_on_a_few_seeds():
+    tasks = tasks_of(["genes", "planted", "logic"], range(7, 10), 1)
+    assert tasks == [("planted", 7), ("planted", 8), ("planted", 9), ("genes", 7), ("logic", 7)]
