@@ -96,7 +96,8 @@ SLOW = (
     *("rates-50", "rates-90", "cut-off-90", "exponential", "known-context", "raw-counts"),
     *("knockdown", "shift", "time-series", "logic", "counts-50", "counts-90"),
 )
-"""Cases of which one fit takes ten seconds and more: run after all others, so that a run that is stopped early has the others whole."""
+"""Cases of which one fit takes ten seconds and more: run after all others, so that a run that
+is stopped early has the others whole."""
 
 
 def run_case(name: str, seed: int) -> dict[str, Any]:
