@@ -10,7 +10,13 @@ import torch
 from ucad.data import InterventionalData
 from ucad.effects import measured_changes, predict_regimes
 from ucad.effects.baselines import Regressions, mean_of_others
-from ucad.effects.prior import evidence_share, evidence_weights, expected_change, judges_of
+from ucad.effects.prior import (
+    evidence_share,
+    evidence_weights,
+    expected_change,
+    expected_of_others,
+    judges_of,
+)
 from ucad.errors import InvalidInputError
 from ucad.graph import FactorGraph
 from ucad.scm import ActsOn, ContextEffect, FactorSCM, LinearMechanism, hard
@@ -146,7 +152,40 @@ def test_evidence_counts_as_much_as_it_was_right_elsewhere():
     np.testing.assert_allclose(
         evidence_weights(changes, judges, np.stack([wrong, right / 2])), [0, 2], atol=1e-8
     )
-    assert evidence_weights(changes, judges[:0], np.zeros((2, 0, 7))).tolist() == [1, 0]
+    assert evidence_weights(changes, judges, np.zeros((2, 2, 7))).tolist() == [0, 0]
+
+
+def test_what_to_expect_of_a_judge_is_told_neither_by_it_nor_by_the_regime_that_is_predicted():
+    changes = measured_changes(screen(model()))
+    told = expected_of_others(changes, 0, np.array([1, 2]))
+    free = ~changes.targets[[2, 1]]
+    np.testing.assert_allclose(told[free], changes.change[[2, 1]][free], rtol=0.1, atol=0.02)
+    assert not told[~free].any()
+
+
+def common_response(n_regimes, shared, rng):
+    """Knock-outs of X1, X2, … that all move ten genes by `shared`, which no target predicts."""
+    labels = np.repeat(["", *(f"X{r + 1}" for r in range(n_regimes))], [400, *[100] * n_regimes])
+    x = rng.normal(size=(len(labels), n_regimes + 10))
+    for r in range(n_regimes):
+        x[labels == f"X{r + 1}", r] = -3.0
+    x[labels != "", n_regimes:] += shared
+    return InterventionalData.from_targets(x, labels.tolist())
+
+
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+def test_the_mean_of_the_others_counts_as_far_as_it_was_right_elsewhere(shared):
+    data = common_response(5, shared, np.random.default_rng(0))
+    graph = FactorGraph(np.eye(15, 1, dtype=bool), np.eye(15, 1, -1, dtype=bool))
+    scm = FactorSCM(
+        graph,
+        LinearMechanism(torch.zeros(1, 15).double(), torch.zeros(1).double()),
+        LinearMechanism(torch.zeros(15, 1).double(), torch.zeros(15).double()),
+        torch.ones(15).double(),
+    )
+    for row in predict_regimes(scm, data).scoreboard:
+        best = min(row["error"][name] for name in ("none", "mean", "linear"))
+        assert row["error"]["ucad"] < 1.1 * best
 
 
 def test_a_model_that_says_nothing_of_a_new_target_does_not_outweigh_the_regression():
@@ -167,7 +206,7 @@ def test_a_model_that_says_nothing_of_a_new_target_does_not_outweigh_the_regress
     assert shown["error"]["ucad"] > 1.5 * held_out["error"]["ucad"]
 
 
-def test_small_evidence_counts_little():
+def test_small_evidence_is_a_small_share_of_a_prediction():
     expected = np.ones(4)
     assert evidence_share(0.01 * expected, expected) < 0.01
     assert evidence_share(100 * expected, expected) > 0.99

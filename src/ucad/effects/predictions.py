@@ -17,6 +17,7 @@ from ucad.effects.prior import (
     evidence_share,
     evidence_weights,
     expected_change,
+    expected_of_others,
     judges_of,
 )
 from ucad.scm import FactorSCM, at_average_context, hard
@@ -53,8 +54,8 @@ class RegimePredictions:
         factors: predicted and measured changes of the factors and the error of the latter,
             3 × regimes × factors, in standard deviations of a factor in the controls.
         is_seen: whether the model was fitted to samples of the regime.
-        weight: how far each prediction goes from what the other regimes let expect to the regime's
-            own evidence.
+        weight: the share of each prediction that is the regime's own evidence, the rest being
+            what the other regimes let expect.
         variable_names: one per variable.
         factor_names: one per factor.
     """
@@ -204,10 +205,9 @@ def predict_regimes(
     The model's own prediction takes the controls, sets the targets to the values that they had in
     the regime (that is what was done), and lets the model work out the rest. Beside it stands the
     regression of every variable on the target, alone where the model was not fitted to the regime
-    and lets its targets move nothing. How much either counts is learned from the other regimes,
-    and what they say goes towards the mean change of the other regimes as far as it is small
-    beside that; without a measured target that mean stands alone. A context that the model knows
-    is taken off first: changes are those at the average context.
+    and lets its targets move nothing, and the mean change of the other regimes. How much each
+    counts is learned from the other regimes, each predicted as if it were new; without a measured
+    target that mean stands alone. A context that the model knows is taken off first.
 
     Args:
         scm: the model, in the units of the data.
@@ -224,18 +224,17 @@ def predict_regimes(
         linear = regressions.change(row)
         predicted["model"][row], predicted["none"][row] = own[row], no_change(changes)
         predicted["mean"][row] = mean_of_others(changes, row)
-        shrunk = expected_change(changes, row)
+        expected = expected_change(changes, row)
         if linear is not None:
             predicted["linear"][row] = linear
-            # A model that was never shown what acting on the target does, and says nothing of it,
-            # is silent; one that was shown says that it does nothing.
+            # A model that was shown what acting on the target does says that it does nothing.
             is_silent = not is_seen[row] and not own[row][~changes.targets[row]].any()
-            kinds = slice(1, None) if is_silent else slice(None)
-            weights = _weights(changes, regressions, own, row, kinds)
-            weighed = weights @ np.stack([own[row], linear])[kinds]
-            weight[row] = evidence_share(weighed, shrunk)
-            shrunk = shrunk + weight[row] * (weighed - shrunk)
-        predicted["ucad"][row] = np.where(changes.targets[row], changes.change[row], shrunk)
+            weights = _weights(changes, regressions, own, row, is_silent=is_silent)
+            evidence = weights[:2] @ np.stack([own[row], linear])
+            expected = weights[2] * expected
+            weight[row] = evidence_share(evidence, expected)
+            expected = expected + evidence
+        predicted["ucad"][row] = np.where(changes.targets[row], changes.change[row], expected)
     return RegimePredictions(
         changes,
         predicted,
@@ -248,13 +247,26 @@ def predict_regimes(
 
 
 def _weights(
-    changes: MeasuredChanges, regressions: Regressions, own: np.ndarray, row: int, kinds: slice
+    changes: MeasuredChanges,
+    regressions: Regressions,
+    own: Float[np.ndarray, "regimes variables"],
+    row: int,
+    *,
+    is_silent: bool,
 ) -> Float[np.ndarray, " kinds"]:
-    """How much the model and the regression, or one of them, count, judged by other regimes."""
+    """How much the model, the regression and what to expect count, judged by other regimes.
+
+    Where no evidence can be judged the model counts alone, or what to expect if it is silent.
+    """
     judges = judges_of(changes, row)
     linear = [regressions.change(int(one), row) for one in judges]
-    known = np.array(linear, dtype=np.float64).reshape(len(judges), own.shape[1])
-    return evidence_weights(changes, judges, np.stack([own[judges], known])[kinds])
+    known = [np.zeros(own.shape[1]) if one is None else one for one in linear]
+    models = np.zeros_like(own[judges]) if is_silent else own[judges]
+    evidence = np.stack([models, np.reshape(known, models.shape)])
+    if not evidence.any():
+        return np.array([0.0, 0.0, 1.0] if is_silent else [1.0, 0.0, 0.0])
+    expected = expected_of_others(changes, row, judges)
+    return evidence_weights(changes, judges, np.concatenate([evidence, expected[None]]))
 
 
 def _by_model(

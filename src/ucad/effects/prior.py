@@ -1,4 +1,4 @@
-"""What other regimes say of a new one: their mean change, and how far to trust a model instead."""
+"""What other regimes say of a new one: their mean change, and how much each evidence counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from scipy.optimize import nnls
 
 from ucad.effects.measured import MeasuredChanges
 
-__all__ = ["evidence_share", "evidence_weights", "expected_change", "judges_of"]
+__all__ = [
+    "evidence_share",
+    "evidence_weights",
+    "expected_change",
+    "expected_of_others",
+    "judges_of",
+]
 
 MAX_JUDGES = 40
 """The most regimes on which evidence is judged: seconds for 200 regimes."""
@@ -24,12 +30,24 @@ def expected_change(changes: MeasuredChanges, row: int) -> Float[np.ndarray, " v
     return _shrunk_mean(changes, changes.others(row))
 
 
+def expected_of_others(
+    changes: MeasuredChanges, row: int, judges: Int[np.ndarray, " judges"]
+) -> Float[np.ndarray, "judges variables"]:
+    """The change to expect of each judge, of which nothing is known but the others, `row` left out.
+
+    Like this a judge shows what expecting would have been worth for a regime that is new.
+    """
+    everyone = changes.others(row)
+    rest = [_shrunk_mean(changes, everyone[everyone != judge]) for judge in judges]
+    return np.array(rest).reshape(len(judges), changes.change.shape[1])
+
+
 def judges_of(changes: MeasuredChanges, row: int) -> Int[np.ndarray, " judges"]:
-    """The other regimes with a measured target on which evidence is judged, the strongest 40."""
+    """The other regimes on which evidence is judged: up to 40, evenly from strong to weak."""
     others = changes.others(row)
-    others = others[changes.targets[others].any(axis=1)]
     strength = ((changes.change[others] / changes.error[others]) ** 2).mean(axis=1)
-    return np.sort(others[np.argsort(-strength, kind="stable")[:MAX_JUDGES]])
+    places = np.linspace(0, len(others) - 1, min(len(others), MAX_JUDGES)).round().astype(int)
+    return np.sort(others[np.argsort(-strength, kind="stable")[places]])
 
 
 def _shrunk_mean(
@@ -48,13 +66,11 @@ def evidence_weights(
     judges: Int[np.ndarray, " judges"],
     evidence: Float[np.ndarray, "kinds judges variables"],
 ) -> Float[np.ndarray, " kinds"]:
-    """How much each kind of evidence counts, by how well it predicted the other regimes.
+    """How much each kind of evidence counts, by how well all together predicted other regimes.
 
     γ ≥ 0 minimises Σ_s ‖d_s − Σ_i γ_i p_si‖² over the judging regimes s, in units of their standard
-    errors. Without judges the first kind, the model's own prediction, counts alone.
+    errors. Kinds that say nothing of any judge get 0.
     """
-    if not len(judges) or not evidence.any():
-        return np.eye(len(evidence))[0]
     free = ~changes.targets[judges]
     errors = changes.error[judges]
     columns = [(kind / errors)[free] for kind in evidence]
@@ -64,10 +80,6 @@ def evidence_weights(
 def evidence_share(
     own: Float[np.ndarray, " variables"], expected: Float[np.ndarray, " variables"]
 ) -> float:
-    """How far to go from what is expected to a regime's own evidence, w = ‖p‖² / (‖p‖² + ‖m‖²).
-
-    A target that hardly changed says little about what else did: a knock-out need not show in its
-    own gene. So evidence that is small beside what interventions do on average counts little.
-    """
+    """How much of a prediction p + m is the regime's own evidence, ‖p‖² / (‖p‖² + ‖m‖²)."""
     size, usual = float((own**2).sum()), float((expected**2).sum())
     return size / (size + usual) if size + usual > 0 else 0.0

@@ -61,3 +61,10 @@ def test_exponentials_are_fitted_as_logarithms_and_transformed_as_they_come(tmp_
     model.save(tmp_path / "run")
     np.testing.assert_array_equal(ucad.load(tmp_path / "run").transform(raw), model.transform(raw))
     assert model.inverse_transform(model.transform(raw)).min() > 0
+
+
+def test_counts_with_a_context_are_refused_with_what_to_say_instead():
+    problem = world_problem("counts-50", 0, n_variables=10, n_factors=1, n_samples=300)
+    lane = np.arange(problem.train.n_samples) % 2.0
+    with pytest.raises(InvalidInputError, match="measurement='counts'"):
+        ucad.UCAD(1, noise="counts").fit(problem.train.with_context({"lane": lane}))

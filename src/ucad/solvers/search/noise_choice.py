@@ -60,7 +60,8 @@ def fit_by_noise(
         raise InvalidInputError(
             "noise='counts' wants values log(1 + count / depth) of whole counts, and linear "
             "mechanisms. These are not. Give counts with reads='log1p' (--transform log1p), or "
-            "use noise='auto'."
+            "use noise='auto'. With a context, which leaves no whole counts when it is taken off, "
+            "take counts for readings of rates instead: measurement='counts' (--measurement counts)."
         )
     if counts is not None:
         found = fit_counts(problem, counts, aid)
