@@ -60,8 +60,8 @@ def fit_by_noise(
         raise InvalidInputError(
             "noise='counts' wants values log(1 + count / depth) of whole counts, and linear "
             "mechanisms. These are not. Give counts with reads='log1p' (--transform log1p), or "
-            "use noise='auto'. With a context, which leaves no whole counts when it is taken off, "
-            "take counts for readings of rates instead: measurement='counts' (--measurement counts)."
+            "use noise='auto'. A context leaves no whole counts when it is taken off: with one, "
+            "take counts for readings of rates instead, measurement='counts'."
         )
     if counts is not None:
         found = fit_counts(problem, counts, aid)
