@@ -44,7 +44,8 @@ def test_without_noise_all_hangs_that_touches_an_edge_nobody_acted_on():
     assert found.has(Graph.Q, "X2", "Z2")
     assert found.has(Graph.R, "Z1", "X2")
     assert found.has(Graph.B, "Z1", "Z2")
-    assert not found.has(Graph.Q, "X1", "Z1")
+    assert found.has(Graph.Q, "X1", "Z1"), "nothing else shows that X1 makes anything"
+    assert not found.has(Graph.Q, "X4", "Z3")
     assert not found.has(Graph.R, "Z3", "X5")
 
 
@@ -58,6 +59,25 @@ def test_with_noise_only_the_open_edge_itself_hangs():
 @pytest.mark.parametrize("noise", [0.0, 0.6])
 def test_nothing_hangs_where_one_end_of_every_edge_was_acted_on(noise):
     assert hanging(chain(noise, acted_on=[0, 1, 3]))[0] == set()
+
+
+def test_a_relation_that_holds_an_end_may_have_other_causes_too():
+    """x_3 = x_1 + x_2 and x_4 = x_3 + x_1: with x_3 open, x_4 may be 2 x_1 + x_2."""
+    x = np.random.default_rng(0).standard_normal((800, 6))
+    clamps = np.zeros(x.shape, dtype=bool)
+    clamps[400:, 0] = True
+    x[:, 2] = x[:, 0] + x[:, 1]
+    x[:, 3] = x[:, 2] + x[:, 0]
+    x[:, 5] = x[:, 0]
+    Q, R = np.zeros((2, 6, 3), dtype=bool)
+    for k, (causes, effect) in enumerate([([0, 1], 2), ([0, 2], 3), ([0], 5)]):
+        Q[causes, k] = R[effect, k] = True
+    data = InterventionalData.from_arrays(x, clamps).standardised()
+    scm = oracle_score(data, FactorGraph(Q, R), (AFFINE, AFFINE)).scm
+    found = open_edges(scm, data)
+    assert found.has(Graph.A, "X1", "X4")
+    assert found.has(Graph.Q, "X1", "Z2")
+    assert not found.has(Graph.A, "X1", "X6")
 
 
 def test_a_factor_that_the_model_lacks_hangs_by_its_variables_alone():

@@ -18,6 +18,9 @@ from ucad.scm import FactorSCM
 
 __all__ = ["OpenEdges", "open_edges"]
 
+MIN_TOGETHER = 2
+"""Variables that two relations must share for a multiple of one to leave the other as short."""
+
 Pairs = Collection[tuple[str, str]]
 
 
@@ -30,18 +33,21 @@ class OpenEdges:
         either_way: pairs of variables that may cause each other, [i, j] and [j, i].
         ends: the ends of open edges into variables without noise. Such a relation can be solved for
             either end, and all that then enters or leaves the one enters or leaves the other.
+        rewritten: variables without noise whose causes may be others: their relation holds an end,
+            or two variables of an open relation, a multiple of which then takes one of them out.
     """
 
     graph: FactorGraph
     either_way: BooleanMatrix
     ends: Bool[np.ndarray, " variables"]
+    rewritten: Bool[np.ndarray, " variables"]
 
     def has(self, which: Graph, cause: str, effect: str) -> bool:
         """Whether an edge hangs on an open direction: in B if all that carries it does."""
         v, k = self.graph.variable_names, self.graph.factor_names
         if which is Graph.A:
             i, j = v.index(cause), v.index(effect)
-            return bool(self.either_way[i, j] or self.ends[i] or self.ends[j])
+            return bool(self.either_way[i, j] or self.ends[i] or self.ends[j] or self.rewritten[j])
         if which is Graph.B:
             if not {cause, effect} <= set(k):
                 return False
@@ -57,16 +63,18 @@ class OpenEdges:
 
     @property
     def _enters(self) -> BooleanMatrix:
-        """The edges of Q with an open direction to a child of their factor."""
+        """The edges of Q with an open direction to a child, or to nothing but rewritten ones."""
         Q, R = np.asarray(self.graph.Q), np.asarray(self.graph.R)
-        return self.ends[:, None] | (Q & ((self.either_way.astype(int) @ R) > 0))
+        settled = R[~self.rewritten].any(axis=0)
+        return self.ends[:, None] | (Q & (((self.either_way.astype(int) @ R) > 0) | ~settled))
 
     @property
     def _leaves(self) -> BooleanMatrix:
         """The edges of R with an open direction from every parent of their factor."""
         Q, R = np.asarray(self.graph.Q), np.asarray(self.graph.R)
         closed = (~self.either_way).astype(int) @ Q > 0
-        return self.ends[:, None] | (R & Q.any(axis=0) & ~closed)
+        hang = self.ends | self.rewritten
+        return hang[:, None] | (R & Q.any(axis=0) & ~closed)
 
 
 def open_edges(
@@ -98,7 +106,10 @@ def open_edges(
         is_open[i, j] = True
     into_exact = is_open & exact
     ends = into_exact.any(axis=0) | into_exact.any(axis=1)
-    return OpenEdges(graph, is_open | is_open.T, ends)
+    relation = (A | np.eye(len(A), dtype=bool)) & exact
+    both = relation.T.astype(int) @ relation[:, into_exact.any(axis=0)]
+    rewritten = exact & (relation[ends].any(axis=0) | (both >= MIN_TOGETHER).any(axis=1))
+    return OpenEdges(graph, is_open | is_open.T, ends, rewritten)
 
 
 def _is_exact(scm: FactorSCM, data: InterventionalData) -> Bool[np.ndarray, " variables"]:
