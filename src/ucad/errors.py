@@ -100,5 +100,5 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     (" Did you mean 'pearson'?", " Did you mean 'NT'?")
     """
     spelt = {choice.casefold(): choice for choice in choices}
-    close = difflib.get_close_matches(name.casefold(), spelt, n=1)
+    close = difflib.get_close_matches(str(name).casefold(), spelt, n=1)
     return f" Did you mean '{spelt[close[0]]}'?" if close else ""

@@ -27,9 +27,9 @@ from ucad.data.context import take_context
 from ucad.data.duplicates import merged_as
 from ucad.data.given import as_factors, finite_values, take_column
 from ucad.effects import RegimePredictions, predict_regimes
-from ucad.inputs import as_data, clamped, samples_and_context
+from ucad.inputs import as_data, check_has_regimes, check_no_target, clamped, samples_and_context
 from ucad.interrupts import Request, deferred
-from ucad.parameters import as_callable
+from ucad.parameters import as_callable, as_path
 from ucad.preparation import Prepared, prepare
 from ucad.report.plots import Plots
 from ucad.runs import load_run, save_run
@@ -185,11 +185,11 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any = None,  # noqa: ARG002 - scikit-learn's contract
+        y: Any = None,
         interventions: Any = None,
         *,
         context: Any = None,
-        checkpoint: Path | None = None,
+        checkpoint: str | Path | None = None,
     ) -> UCAD:
         """Learns the factors.
 
@@ -199,13 +199,14 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             interventions: what was clamped: a boolean matrix like X, the target(s) of every
                 sample (a name, several joined by `;` or as a list, nothing for none), or the name
                 of a column of X that holds them.
-            context: what else is known of every sample, such as its batch: columns by name (texts
-                become indicators), an array, or the names of columns of X. It is never abstracted.
-            checkpoint: a file for the state of a long gradient fit, which goes on from there; the
-                finished fits of a consensus are kept in a folder beside it.
+            context: what else is known of every sample, such as its batch: columns by name, an
+                array, or the names of columns of X. It is never abstracted.
+            checkpoint: a file for the state of a long fit, from which the same call resumes.
         """
+        check_no_target(X, y)
         check_n_runs(self.n_runs)
-        runs = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(checkpoint))
+        state = None if checkpoint is None else as_path(checkpoint, "checkpoint")
+        runs = RunOptions(n_jobs=self.n_jobs, on=self.runs_on, folder=fits_folder(state))
         ready = self._prepared(X, interventions, context)
         train, validation = ready.standardised
         fit = fit_auto if self.n_factors == AUTO else fit_known
@@ -214,7 +215,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ready.settings,
             validation=validation,
             progress=as_callable(self.progress, "progress"),
-            checkpoint=checkpoint,
+            checkpoint=state,
         )
         with deferred() as request:  # what was found is not lost to a request that comes now
             self.data_ = about_data(ready.data) | self.columns_.to_json() | self.reads_.to_json()
@@ -241,9 +242,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What held-out samples say of every number of factors, and which to use; fits no model.
 
         Args:
-            X: as for `fit`.
-            interventions: as for `fit`.
-            context: as for `fit`.
+            X: as for `fit`, and so are `interventions` and `context`.
             first: the smallest number of factors.
             last: the largest; 12 or half as many as variables if not given.
         """
@@ -298,6 +297,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def predict_regimes(self, X: InterventionalData) -> RegimePredictions:
         """What every regime of the data changes, predicted beside measured, with a scoreboard."""
         check_is_fitted(self)
+        check_has_regimes(X)
         seen = {self.sample_.regime_names[r] for r in np.unique(self.sample_.regime)}
         data = merged_as(X, self.graph_.variable_names)
         data = data if X is self.sample_ else self.reads_.of(data)
@@ -317,7 +317,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Writes a run folder: safetensors and JSON, read back by `ucad.load`."""
         check_is_fitted(self)
-        save_run(run_of(self), folder, force=force)
+        save_run(run_of(self), as_path(folder, "folder"), force=force)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "scm_")
@@ -344,7 +344,7 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def load(folder: str | Path) -> UCAD:
     """Reads a fitted model from a run folder; runs no code from it."""
-    run = load_run(folder)
+    run = load_run(as_path(folder, "folder"))
     model = UCAD(**settings_of(run, UCAD().get_params(deep=False)))
     restore(model, run)
     return model

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 __all__ = ["Request", "asked_again", "deferred"]
 
@@ -74,7 +75,7 @@ def asked_again() -> Iterator[None]:
     """
     before, timers = sys.unraisablehook, list[threading.Timer]()
 
-    def hook(dropped: sys.UnraisableHookArgs) -> None:
+    def hook(dropped: Any) -> None:  # its class is there for type checkers alone
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             before(dropped)
             return

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from ucad.errors import InvalidInputError, did_you_mean
@@ -14,6 +16,7 @@ __all__ = [
     "as_callable",
     "as_flag",
     "as_number",
+    "as_path",
     "as_seed",
     "as_text",
     "as_whole_number",
@@ -78,6 +81,13 @@ def as_text(value: Any, name: str, example: str) -> str:
     if isinstance(value, str):
         return value
     raise InvalidInputError(_refused(name, f"a text, such as {example!r}", value))
+
+
+def as_path(value: Any, name: str) -> Path:
+    """A path to a file or a folder; an empty text would mean the current folder."""
+    if isinstance(value, str | os.PathLike) and str(value):
+        return Path(value)
+    raise InvalidInputError(_refused(name, "a path", value))
 
 
 def as_callable(value: Any, name: str) -> Any:

@@ -97,7 +97,8 @@ def check_free(folder: Path, *, force: bool) -> None:
     recover(folder)
     if folder.exists() and not force:
         raise InvalidInputError(
-            f"'{folder}' exists and is not overwritten. Choose another folder, or add --force."
+            f"'{folder}' exists and is not overwritten. Choose another folder, or add --force "
+            "(force=True in Python)."
         )
     if folder.exists() and not _is_run(folder):
         raise InvalidInputError(

@@ -77,7 +77,6 @@ def test_it_prints_every_part_within_the_terminal():
     printed = " ".join(" ".join(lines).split())
     assert max(map(len, lines)) <= WIDTH
     for text in (
-        long.verdict,
         "If graph.",
         "1. A factor is missing.",
         "Not X1 → Z1.",

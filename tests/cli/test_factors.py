@@ -30,7 +30,7 @@ def test_the_curve_is_shown_and_written(table, tmp_path, capsys):
     words = [word for file in files for word in ("-o", file)]
     assert run("factors", table, *QUICK, *words) == 0
     shown = capsys.readouterr().out
-    assert "3: the smallest number" in shown
+    assert "3 — the smallest number" in shown
     assert json.loads(files[0].read_text())["n_factors"] == 3
     assert files[1].read_text().startswith("n_factors,nll,standard_error,is_adequate")
     assert "<svg" in files[2].read_text()

@@ -59,7 +59,7 @@ FACTORED = [step(0, -9, 0.5), step(1, -6, 0.3), step(2, -3), step(3, -3)]
 def test_the_smallest_adequate_number_is_recommended_if_the_likelihood_agrees():
     found = recommend(FACTORED, direct(-3, 20))
     assert (found.n_factors, found.plausible) == (2, (2,))
-    assert str(found).startswith("2: the smallest number at which nothing is left")
+    assert str(found).startswith("2 — the smallest number at which nothing is left")
 
 
 def test_two_numbers_are_plausible_where_likelihood_and_adequacy_disagree():
@@ -77,7 +77,7 @@ def test_single_children_leave_open_whether_there_are_factors():
 
 def test_independent_variables_have_no_factors():
     found = recommend([step(0, -9), step(1, -9, n_empty=1)], None)
-    assert str(found).startswith("0: no low-rank structure that these data can show.")
+    assert str(found).startswith("0 — no low-rank structure that these data can show.")
 
 
 def test_a_gain_that_the_test_of_variables_cannot_see_leaves_two_numbers():
@@ -104,7 +104,7 @@ def test_none_of_these_names_no_number_and_uses_the_one_at_the_bend():
     assert (found.n_factors, found.plausible) == (3, ())
     assert "no number may be claimed" in found.reason
     assert "3 factors gain 91% of what 6 gain" in found.reason
-    assert str(found).startswith("none of those tried (3 for want of a better one): ")
+    assert str(found).startswith("none of those tried (3 for want of a better one) — ")
 
 
 def test_where_the_likelihood_has_a_peak_but_no_number_is_adequate_the_peak_is_used():

@@ -1,5 +1,7 @@
 """What Python users hand over is read as they mean it, or refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,12 +99,26 @@ def test_a_table_that_would_become_other_numbers_is_refused(table, message):
     [
         X, X.tolist(), np.ma.masked_array(X), frame(), frame(a=[True, False] * 2), pd.DataFrame(X),
         frame(a=pd.array([1, None, 2, 3], dtype="Int64")), frame(a=pd.Categorical([1, 2, 1, 2])),
-        frame(a=["1", "2", None, "3e5"]), X.astype(object), None, "a", 3,
+        frame(a=["1", "2", None, "3e5"]), X.astype(object),
     ],
     ids=str,
 )  # fmt: skip
 def test_other_tables_are_left_to_scikit_learn(table):
     check_table(table)
+
+
+@pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        (None, "Got NoneType"), (3, "Got int"), ("t.csv", r"ucad.read\(path\)"),
+        (Path("t.csv"), r"ucad.read\(path\)"), ({"a": [1.0]}, "pandas.DataFrame"),
+        ({1.0}, "Got set"), ((row for row in X), "Make a list"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_table_is_refused_with_what_to_do(given, advice):
+    with pytest.raises(InvalidInputError, match=f"samples × variables.*{advice}"):
+        check_table(given)
 
 
 def test_columns_of_a_frame_are_found_by_name():

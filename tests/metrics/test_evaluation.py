@@ -67,10 +67,13 @@ def test_the_structure_stands_beside_random_graphs(table):
     assert table["structure_precision_Q"].detail.startswith("3 of 3 right, 0 missing")
 
 
-def test_the_text_has_one_line_a_score_and_names_all_columns(table):
+def test_the_text_has_one_line_per_score_explains_its_columns_and_fits_a_terminal(table):
     heading, *lines = str(table).splitlines()
     assert heading.split()[:4] == ["metric", "value", "interval", "chance"]
-    assert [line.split()[0] for line in lines] == [score.metric for score in table.scores]
+    names = [score.metric for score in table.scores]
+    assert [line.split()[0] for line in lines[: len(names)]] == names
+    assert lines[len(names)].startswith("chance: of permuted samples")
+    assert max(map(len, lines)) < 80
 
 
 def test_json_and_frame_hold_the_same_numbers(table):

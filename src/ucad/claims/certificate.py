@@ -15,8 +15,8 @@ from ucad.notebook import folded, paragraph, table
 
 __all__ = ["ASSUMED", "CLAIMABLE", "WIDTH", "Certificate", "Permission"]
 
-WIDTH = 88
-"""Characters per line of the printed certificate: it fits a terminal of 100."""
+WIDTH = 79
+"""Characters per line of the printed certificate: it fits a terminal of 80."""
 
 SCHEMA_VERSION = 2
 """Of the JSON form; 1 had no tests on unseen samples."""
@@ -125,16 +125,18 @@ class Certificate:
 
     @property
     def answers(self) -> str:
-        """What may be claimed, what not, and on which conditions, line by line."""
-        lines = []
+        """What may be claimed, what not, and on which conditions, each told once, line by line."""
+        lines, told = [], set[str]()
         for one in self.permissions:
             lines += _wrapped(f"[{one.answer.value:^9}] {CLAIMABLE[one.what]}", indent=INDENT)
             for condition in one.conditions:
-                lines += _wrapped(f"· {condition}", first=INDENT, indent=f"{INDENT}  ")
+                if condition not in told:
+                    lines += _wrapped(f"· {condition}", first=INDENT, indent=f"{INDENT}  ")
+            told |= set(one.conditions)
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        lines = [*_wrapped(self.verdict), "", "What may be claimed", self.answers]
+        lines = ["What may be claimed", self.answers]
         if self.suggestions:
             lines += ["", "What this suggests"]
             for number, one_suggestion in enumerate(self.suggestions, 1):
@@ -169,7 +171,7 @@ def _check_form(found: Mapping[str, Any]) -> None:
 
 
 def _pick(known: Mapping[str, Any], key: str, what: str) -> Any:
-    if key not in known:
+    if not isinstance(key, str) or key not in known:
         raise InvalidInputError(
             f"The certificate must hold {what}; it has {', '.join(known)}. Got '{key}' instead."
             f"{did_you_mean(key, known)}"

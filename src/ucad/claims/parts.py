@@ -60,5 +60,7 @@ def parts_of(
             f"A 'validation_share' of {share} leaves {parts.train.n_samples} of "
             f"{data.n_samples} samples to learn from, which is too little: {error}"
         ) from error
+    if chooses and parts.validation.n_samples < MIN_VALIDATION_SAMPLES:  # regimes of few samples
+        return Parts(data, data, None)
     validation = parts.validation if chooses else parts.train
     return Parts(parts.train, validation, parts.test if unseen else None)

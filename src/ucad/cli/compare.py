@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ucad.cli.options import Seed
 
@@ -54,18 +54,21 @@ def compare(
 
 
 def _show(found: Comparison, first: Path, second: Path) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from ucad.cli.output import show
+    from ucad.cli.output import say, show
 
-    factors = Table(title=f"Factors of {first} in {second}, on {found.n_samples:,} samples")
+    style: dict[str, Any] = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0)}
+    title = f"Factors of {first} in {second}, on {found.n_samples:,} samples"
+    factors = Table(title=title, **style)
     for heading in ("factor", "partner", "correlation", "chance to be as close"):
         factors.add_column(heading, justify="left" if heading in ("factor", "partner") else "right")
     for pair in found.factors:
         r = "" if pair.second is None else f"{pair.correlation:.3f}"
         chance = "" if pair.second is None else f"{pair.in_chance:.1%}"
         factors.add_row(pair.first, pair.second or "none", r, chance)
-    edges = Table(title="Edges, factors put in correspondence")
+    edges = Table(title="Edges, factors put in correspondence", **style)
     headings = ("edges", "first", "second", "in both", "reversed", "shared", "by chance (95 %)")
     for heading in headings:
         edges.add_column(heading, justify="left" if heading == "edges" else "right")
@@ -76,12 +79,14 @@ def _show(found: Comparison, first: Path, second: Path) -> None:
         edges.add_row(name, *map(str, counts), f"{one.jaccard:.0%}", chance)
     show(factors, edges)
     if found.only_second:
-        print(f"Only in {second}: {', '.join(found.only_second)}")
+        say(f"Only in {second}: {', '.join(found.only_second)}")
     if found.only_in_one:
-        print(f"{len(found.only_in_one)} variables are in one of the runs only.")
-    print(
-        "Shared: edges in both, of those in either. By chance: of unrelated models, on average and "
-        "at most in 95 %.\n"
+        say(f"{len(found.only_in_one)} variables are in one of the runs only.")
+    say(
+        "shared: edges in both, of those in either. by chance: of unrelated models, on average, "
+        "and what 95 % of them stay below.",
         f"Factors are partners if their correlation exceeds {found.level:.2f}; the best matches of "
-        f"unrelated models have {found.chance:.2f} on average.\n{found.verdict}"
+        f"unrelated models have {found.chance:.2f} on average.",
+        "",
+        found.verdict,
     )

@@ -20,14 +20,17 @@ __all__ = ["factors"]
 DONE, UNFINISHED = 0, 1
 """Exit codes: whether all fits were done, or some were stopped or failed."""
 
-BAR = 24
-"""Characters of the longest bar of the curve."""
+BAR = 12
+"""Characters of the longest bar of the curve: the table then fits a terminal of 80."""
 
-LEGEND = """\
-error: negative log-likelihood of held-out samples per variable (lower is better), ± its
-standard error. anchored: factors with a variable of their own. come back: factors that are
-found again with one more. left to explain: the largest share of a variable that others still
-predict."""
+LEGEND = (
+    "· error: negative log-likelihood of held-out samples per variable, in nats (units of the "
+    "natural logarithm; lower is better), ± its standard error.",
+    "· anchored: factors with a variable of their own.",
+    "· come back: factors that are found again with one more.",
+    "· left to explain: the largest share of a variable that others still predict; empty: factors "
+    "that make nothing.",
+)
 """What the columns are, for somebody who sees them for the first time."""
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -144,7 +147,7 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 def _tell(path: FactorPath, output: tuple[Path, ...]) -> None:
     from rich.table import Table
 
-    from ucad.cli.output import show
+    from ucad.cli.output import say, show
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("factors", "error", "±", "", "anchored", "come back", "left to explain"):
@@ -164,11 +167,16 @@ def _tell(path: FactorPath, output: tuple[Path, ...]) -> None:
             _left(step.row()),
         )
     show(table)
-    print(f"\nNumber of factors: {path.recommendation}\n\n{LEGEND}")
     made_from, make = path.mechanisms
-    print(f"Factors are {made_from} in variables, variables {make} in factors.")
+    say(
+        "",
+        f"Number of factors: {path.recommendation}",
+        "",
+        *LEGEND,
+        f"Factors are {made_from} in variables, variables {make} in factors.",
+    )
     if path.cut_short:
-        print(f"{path.cut_short} Larger numbers were not tried.")
+        say(f"{path.cut_short} Larger numbers were not tried.")
     for file in output:
         print(f"Written: {file}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_module
 import shutil
-import textwrap
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,9 +32,6 @@ __all__ = ["fit", "fit_model"]
 
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit: whether the solver was done, or was stopped with its best model so far."""
-
-TEXT_WIDTH = 88
-"""Characters per line of what a fit says in sentences: that of the certificate."""
 
 
 def fit(
@@ -237,6 +233,8 @@ def _check_output(output: Path, *, force: bool, resume: bool) -> None:
 
 
 def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
+    from ucad.cli.output import say
+
     graph, status = model.graph_, model.status_
     factors: list[dict[str, Any]] = [
         {"name": z, "parents": graph.parents(z), "children": graph.children(z)}
@@ -256,7 +254,7 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
         print(json_module.dumps(result))
         return
     if model.path_ is not None:
-        print(f"Number of factors: {_number(model.path_)}\n")
+        say(f"Number of factors: {_number(model.path_)}", "")
     for factor in factors:
         print(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
     if model.support_ is not None:
@@ -266,15 +264,11 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
     said = None if model.path_ is None else model.path_["reason"]
     for note in status.notes:
         if said is None or said not in note:
-            print(f"· {_lines(note)}")
-    print(f"\n{_lines(str(status))}\n{_lines(verdict)}\n")
+            say(f"· {note}")
+    say("", str(status), verdict, "")
     print(f"Run folder: {output}\nReport:     {page}\nWhy:        ucad certify {output}")
     if status.interrupted:
         print("The fit was interrupted; the same command with --resume continues it.")
-
-
-def _lines(text: str) -> str:
-    return textwrap.fill(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _number(path: dict[str, Any]) -> str:

@@ -19,8 +19,8 @@ def info(
 ) -> None:
     """Show what is in a data file: samples, variables, regimes, controls, and what looks odd.
 
-    Nothing is fitted and nothing is written. A file that cannot be fitted is refused with all that
-    is wrong with it.
+    Nothing is fitted and nothing is written. A file that cannot be read is refused with all that is
+    wrong with it; what makes a fit impossible or doubtful stands below the table, after a !.
 
     Parameters
     ----------

@@ -7,15 +7,19 @@ import errno
 import io
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console, RenderableType
 
-__all__ = ["PatientOutput", "patient_output", "show"]
+__all__ = ["PatientOutput", "patient_output", "say", "show"]
 
 _PIPED_WIDTH = 100
 """Characters per line where there is no terminal: that of our source and documentation."""
+
+_TEXT_WIDTH = 79
+"""Characters per line of sentences: that of the certificate, for a terminal of 80."""
 
 
 class PatientOutput(io.TextIOBase):
@@ -109,3 +113,18 @@ def show(*renderables: RenderableType) -> None:
     text = console.file
     assert isinstance(text, io.StringIO)
     print(text.getvalue(), end="")
+
+
+def say(*texts: str) -> None:
+    """Prints sentences in lines that fit a terminal; an empty text is an empty line."""
+    for text in texts:
+        indent = "  " * text.startswith("· ")
+        print(
+            textwrap.fill(
+                text,
+                _TEXT_WIDTH,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json as json_module
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -245,35 +246,42 @@ def _clamps(words: tuple[str, ...]) -> dict[str, float]:
 
 
 def _show(found: Mapping[str, Any]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from ucad.cli.output import show
+    from ucad.cli.output import say, show
 
     rows, factors = found["rows"], found["factors"]
-    table = Table(title=f"Clamping {_assigned(found['clamped']) or 'nothing'}")
-    headings = ["", "changes", "mean before", "mean after", "shift (sd)", "90 % of samples"]
+    clamped = _assigned(found["clamped"]) or "nothing"
+    table = Table(title=f"Clamping {clamped}", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    headings = ["", "before", "after", "shift (sd)", "90 % of samples"]
     has_fits = any("low" in row for row in rows)
-    for heading in headings + ["90 % of fits", "moves in"] * has_fits:
-        table.add_column(heading, justify="left" if heading in ("", "changes") else "right")
-    for row in rows:
+    for heading in headings + ["90 % of fits", "moved by"] * has_fits:
+        right = {"justify": "right", "no_wrap": True} if heading else {"overflow": "fold"}
+        table.add_column(heading, **right)
+    for row, after in itertools.zip_longest(rows, rows[1:]):
         numbers = (row["mean_before"], row["mean_after"], row["shift_in_sd"])
         spread = f"{row['sample_low']:.2f} … {row['sample_high']:.2f}"
         fits = _fit_cells(row) if has_fits else ()
         cells = (f"{number:.3f}" for number in numbers)
-        table.add_row(row["kind"], row["name"], *cells, spread, *fits)
+        ends = after is not None and after["kind"] != row["kind"]
+        table.add_row(row["name"], *cells, spread, *fits, end_section=ends)
     if factors:
         others = [name for name in found["reaches"] if name not in factors]
         also = f" They feed {', '.join(others)}, too." if others else ""
-        print(f"{_assigned(factors)} is set by clamping {_assigned(found['clamped'])}.{also}")
+        say(f"{_assigned(factors)} is set by clamping {clamped}.{also}")
     reached = ", ".join(found["reaches"]) or "none"
-    show(f"Factors made from what is clamped (the intervention map ω): {reached}", table)
-    if rows:
-        print(
-            "A shift is in standard deviations of what it was before; it differs between samples, "
-            "and 90 % of them lie in the range given."
-        )
-    else:
+    say(f"Factors made from what is clamped (the intervention map ω): {reached}")
+    if not rows:
         print("Nothing changes by that much.")
+        return
+    show(table)
+    say(
+        "Means before and after, factors first. A shift is in standard deviations of what it was "
+        "before; it differs between samples, and 90 % of them lie in the range given."
+        + " The last columns: the range of the shift over fits on parts of the samples, and the "
+        "share of those fits in which it moves at all." * has_fits
+    )
 
 
 def _assigned(values: Mapping[str, float]) -> str:
@@ -289,4 +297,4 @@ def _fit_cells(row: dict[str, Any]) -> tuple[str, str]:
     if row.get("low") is None:
         return "", "?"
     mark = "" if row["moved"] >= STABLE else " ?"
-    return f"{row['low']:.3f} … {row['high']:.3f}", f"{row['moved']:.0%} of fits{mark}"
+    return f"{row['low']:.3f} … {row['high']:.3f}", f"{row['moved']:.0%}{mark}"

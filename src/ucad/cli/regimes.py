@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
 
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from ucad.runs import Run
 
 __all__ = ["run_enrichment", "run_regimes", "show_regimes"]
+
+_METHODS = {
+    "ucad": "all evidence",
+    "model": "model alone",
+    "none": "no change",
+    "mean": "other regimes",
+    "linear": "regression",
+}
+"""Short headings for `ucad.effects.predictions.METHODS`, so that the table fits a terminal."""
 
 MAX_SHOWN = 15
 """Variables shown per regime, those that changed or were predicted to change most."""
@@ -85,27 +94,37 @@ def _samples(
 
 
 def _show_scoreboard(found: RegimePredictions) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from ucad.cli.output import show
-    from ucad.effects.predictions import METHODS
+    from ucad.cli.output import say, show
 
     rows = sorted(found.scoreboard, key=lambda row: (not row["held_out"], row["regime"]))
-    table = Table(title="Error of the predicted mean change, in spreads (correlation)")
-    for heading in ("regime", "samples", "held out", "noise", *METHODS.values()):
+    table = Table(
+        title="Error of the predicted change of means, in spreads of the controls",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    for heading in ("regime", "samples", "noise", *_METHODS.values()):
         table.add_column(heading, justify="left" if heading == "regime" else "right")
     for row in rows:
-        cells = [_cell(row, method) for method in METHODS]
-        held_out = "yes" if row["held_out"] else "no"
-        table.add_row(row["regime"], str(row["n_samples"]), held_out, f"{row['noise']:.3f}", *cells)
-    show(table, *found.verdicts)
+        cells = [_cell(row["error"][method]) for method in _METHODS]
+        name = row["regime"] + " *" * row["held_out"]
+        table.add_row(name, str(row["n_samples"]), _cell(row["noise"]), *cells)
+    show(table)
+    held_out = any(row["held_out"] for row in rows)
+    say(
+        "noise: the error that a perfect prediction would have. all evidence: the model and the "
+        "simple predictions, weighed. other regimes: their mean. regression: on the target."
+        + " * held out: the model was not fitted to it."
+        * held_out,
+        "",
+        *found.verdicts,
+    )
 
 
-def _cell(row: dict[str, Any], method: str) -> str:
-    error, r = row["error"][method], row["r"][method]
-    if error is None:
-        return "–"
-    return f"{error:.3f}" + ("" if r is None else f" ({r:+.2f})")
+def _cell(error: float | None) -> str:
+    return "–" if error is None else f"{error:.3f}"
 
 
 def _show_regime(found: RegimePredictions, name: str) -> None:

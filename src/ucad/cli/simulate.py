@@ -213,11 +213,13 @@ def _write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _tell(what: str, problem: Problem | WorldProblem) -> None:
-    print(
+    from ucad.cli.output import say
+
+    say(
         f"{what}: {problem.train.n_samples} training, {problem.validation.n_samples} validation "
         f"and {problem.test.n_samples} test samples of {problem.train.n_variables} variables and "
         f"{problem.n_factors} factors."
     )
     violates = getattr(problem, "violates", ())
     if violates:
-        print(f"What is wrong with it for an f-SCM: {', '.join(violates)}.")
+        say(f"Of the assumptions of an f-SCM it breaks: {', '.join(violates)}.")

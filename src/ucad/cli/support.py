@@ -15,31 +15,37 @@ MAX_ROWS = 30
 
 def show_support(support: Support) -> None:
     """Prints the factors and edges with their support; what does not come back is marked."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from ucad.cli.output import show
+    from ucad.cli.output import say, show
     from ucad.consensus.support import EdgeSupport, Graph
 
-    table = Table(title=f"What comes back in {support.n_halves} fits on half of the samples")
-    for heading in ("", "", "support", "95 % interval", "without regimes", ""):
-        right = heading in ("support", "95 % interval", "without regimes")
-        table.add_column(heading, justify="right" if right else "left")
     rows: list[tuple[str, str, float, FactorSupport | EdgeSupport]] = [
         ("factor", one.name, one.stability, one) for one in support.factors
     ]
     shown = [edge for graph in (Graph.Q, Graph.R) for edge in support.of(graph)]
     shown = [edge for edge in shown if edge.in_model or edge.support >= support.threshold]
-    edges = [(f"{e.graph.value} edge", f"{e.cause} → {e.effect}", e.support, e) for e in shown]
-    for kind, name, share, one in [*rows, *edges[:MAX_ROWS]]:
+    kinds = {Graph.Q: "into a factor", Graph.R: "out of a factor"}
+    edges = [(kinds[e.graph], f"{e.cause} → {e.effect}", e.support, e) for e in shown]
+    listed = [*rows, *edges[:MAX_ROWS]]
+    has_regimes = any(one.without_regimes is not None for *_, one in listed)
+    table = Table(
+        title=f"What comes back in {support.n_halves} fits on half of the samples",
+        box=SIMPLE_HEAD,
+    )
+    for heading in ("", "", "support", "95 % interval", *["without regimes"] * has_regimes, ""):
+        table.add_column(heading, justify="right" if heading else "left")
+    for kind, name, share, one in listed:
         without = "" if one.without_regimes is None else f"{one.without_regimes:.2f}"
         hangs = isinstance(one, EdgeSupport) and one.hangs
         mark = "? not stable" if share < support.threshold else "? direction open" * hangs
         interval = f"{one.low:.2f} – {one.high:.2f}"
-        table.add_row(kind, name, f"{share:.2f}", interval, without, mark)
+        table.add_row(kind, name, f"{share:.2f}", interval, *[without] * has_regimes, mark)
     show(table)
     if len(edges) > MAX_ROWS:
-        print(f"… and {len(edges) - MAX_ROWS} more edges in support.json.")
-    print(support_summary(support))
+        say(f"… and {len(edges) - MAX_ROWS} more edges in support.json.")
+    say(support_summary(support))
 
 
 def support_summary(support: Support) -> str:
@@ -50,8 +56,8 @@ def support_summary(support: Support) -> str:
     A = support.control[Graph.A]
     stable = (
         f"{n_factors} of {len(support.factors)} factors and {A.n_above} edges between variables "
-        f"come back in at least {support.threshold:.0%} of the halves; by chance at most "
-        f"{A.expected_false:.2g} of those edges are expected."
+        f"come back in at least {support.threshold:.0%} of these fits; by chance, at most "
+        f"{A.expected_false:.2g} of the edges would."
     )
     failed = f" {support.n_failed} fits failed." if support.n_failed else ""
     if support.may_be_claimed:

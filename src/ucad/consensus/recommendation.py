@@ -72,10 +72,12 @@ class Recommendation:
 
     def __str__(self) -> str:
         if not self.plausible:
-            return f"none of those tried ({self.n_factors} for want of a better one): {self.reason}"
+            return (
+                f"none of those tried ({self.n_factors} for want of a better one) — {self.reason}"
+            )
         others = [m for m in self.plausible if m != self.n_factors]
         beside = f" (or {', '.join(map(str, others))})" if others else ""
-        return f"{self.n_factors}{beside}: {self.reason}"
+        return f"{self.n_factors}{beside} — {self.reason}"
 
 
 def recommend(

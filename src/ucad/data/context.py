@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ucad.data.frames import check_same_rows, without_columns
 from ucad.errors import InvalidInputError
 
 __all__ = ["Context", "take_context"]
@@ -116,25 +117,37 @@ def take_context(X: Any, context: Any) -> tuple[Any, Context | None]:
     """
     if context is None or isinstance(context, Context):
         return X, context
-    if isinstance(context, str) or (
-        isinstance(context, list | tuple) and all(isinstance(name, str) for name in context)
-    ):
+    if _names_columns(X, context):
         names = [context] if isinstance(context, str) else list(context)
         if not hasattr(X, "columns") or any(name not in list(X.columns) for name in names):
             raise InvalidInputError(
                 f"'context' names the columns {', '.join(names)}, and X has no such columns."
             )
-        return X.drop(columns=names), Context.from_columns({n: X[n].tolist() for n in names})
+        return without_columns(X, names), Context.from_columns({n: list(X[n]) for n in names})
+    check_same_rows(X, context, "context")
     if hasattr(context, "columns"):
-        return X, Context.from_columns({str(n): context[n].tolist() for n in context.columns})
+        return X, Context.from_columns({str(n): list(context[n]) for n in context.columns})
     if isinstance(context, Mapping):
         return X, Context.from_columns(context)
-    values = np.asarray(context)
+    try:
+        values = np.asarray(context)
+    except ValueError as error:
+        raise InvalidInputError(f"'context' must be samples × covariates: {error}") from error
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
         raise InvalidInputError(f"'context' must be samples × covariates. Got {values.shape}.")
     columns = {f"context{at}": column for at, column in enumerate(values.T, start=1)}
     return X, Context.from_columns(columns)
+
+
+def _names_columns(X: Any, context: Any) -> bool:
+    """Whether a context is the names of columns of X; one text per sample is a context itself."""
+    if isinstance(context, str):
+        return True
+    if not isinstance(context, list | tuple) or not all(isinstance(n, str) for n in context):
+        return False
+    is_per_sample = hasattr(X, "__len__") and len(context) == len(X)
+    return not (is_per_sample and len(set(context)) < len(context))
 
 
 def _are_codes(numbers: np.ndarray) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ucad._types import VariableSamples, WhichIntervened
 from ucad.data.checks import check_finite, some
 from ucad.data.duplicates import find_variable
+from ucad.data.frames import in_order, without_columns
 from ucad.data.targets import (
     JOINT,
     check_targets,
@@ -33,12 +34,32 @@ __all__ = [
     "take_column",
 ]
 
+_TABLE_LIKE = ("__array__", "__array_interface__", "__dataframe__", "__dlpack__", "toarray")
+"""What arrays, frames and sparse matrices have one of; a Python object without any is no table."""
+
+_ADVICE = {
+    "str": "Read a file with ucad.read(path).",
+    "PurePath": "Read a file with ucad.read(path).",
+    "dict": "Make a frame of it: pandas.DataFrame(X).",
+    "AnnData": "Use ucad.tl.factors(adata, target=…), or read the .h5ad file with ucad.read.",
+    "LazyFrame": "Call .collect() first.",
+    "generator": "Make a list of it.",
+}
+"""What to do with objects that are often handed over, by the name of their class."""
+
 
 def check_table(X: Any) -> None:
-    """Refuses what would become other numbers than the user means: masked values, dates.
+    """Refuses what is no table, or would become other numbers than the user means.
 
-    In a frame, every column that holds no numbers is named.
+    Such are masked values and dates. In a frame, every column that holds no numbers is named.
     """
+    if not isinstance(X, list | tuple) and not any(hasattr(X, name) for name in _TABLE_LIKE):
+        kinds = [kind.__name__ for kind in type(X).__mro__]
+        advice = next((f" {_ADVICE[kind]}" for kind in kinds if kind in _ADVICE), "")
+        raise InvalidInputError(
+            f"X must be samples × variables: an array, a frame, or an InterventionalData. Got "
+            f"{kinds[0]} instead.{advice}"
+        )
     n_masked = int(np.ma.getmaskarray(X).sum()) if isinstance(X, np.ma.MaskedArray) else 0
     if n_masked:
         raise InvalidInputError(
@@ -58,7 +79,7 @@ def take_column(X: Any, name: str) -> tuple[Any, Any]:
         raise InvalidInputError(
             f"'interventions' names the column '{name}', and X has no such column."
         )
-    return X.drop(columns=[name]), X[name].tolist()
+    return without_columns(X, [name]), list(X[name])
 
 
 def columns_by_name(X: Any, names: Sequence[str]) -> VariableSamples | None:
@@ -92,16 +113,21 @@ def _column_of(name: str, columns: Sequence[str]) -> str | None:
     return next((part for part in name.split(JOINT) if part in columns), None)
 
 
-def given_interventions(interventions: Any, shape: tuple[int, int]) -> np.ndarray | list[str]:
+def given_interventions(
+    interventions: Any, shape: tuple[int, int], names: Sequence[str] | None = None
+) -> np.ndarray | list[str]:
     """What was clamped: a matrix like X as it is, anything else as one label per sample.
 
     Args:
         interventions: a matrix of zeros and ones, or for every sample a name, several joined by `;`
             or in a list, or nothing (None, NaN, an empty text).
         shape: the numbers of samples and variables.
+        names: the variables, if X says them: a frame of zeros and ones is read by its columns.
     """
     if hasattr(interventions, "toarray"):
         interventions = interventions.toarray()
+    if hasattr(interventions, "columns") and names is not None:
+        interventions = in_order(interventions, names)
     if isinstance(interventions, np.ma.MaskedArray) and np.ma.getmaskarray(interventions).any():
         raise InvalidInputError("'interventions' has masked values. Say what was clamped there.")
     try:

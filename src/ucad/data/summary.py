@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from ucad.data.batches import BatchTable, NumberTable, batch_tables, confounded, number_tables
+from ucad.data.checks import check_fittable
 from ucad.data.dataset import InterventionalData
 from ucad.data.duplicates import columns_by_variable, near_duplicates, variable_of_column
-from ucad.data.far_values import far_values, told
+from ucad.data.far_values import far_values, row_counters, told, told_counters
 from ucad.data.readings import counts_behind
 from ucad.data.repeated_samples import told_repeated
 from ucad.data.splits import OBSERVATIONAL
 from ucad.data.targets import CONTROL_WORDS, normal_form, split_targets
+from ucad.errors import InvalidInputError
 
 __all__ = ["DataSummary", "RegimeSummary", "summarise"]
 
@@ -87,7 +89,7 @@ class DataSummary:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.n_samples:,} samples × {self.n_variables:,} variables"]
+        lines = [f"{_counted(self.n_samples, 'sample')} × {_counted(self.n_variables, 'variable')}"]
         lines += ["", f"{'regime':32} {'samples':>8}  acts on"]
         for one in self.regimes[:_SHOWN]:
             doing = "nothing (control)" if one.is_control else _listed(one.targets)
@@ -100,9 +102,8 @@ class DataSummary:
             lines += ["", *table.lines()]
         lines += [""] * bool(self.numbers) + [table.line() for table in self.numbers]
         lines += ["", "A regime is a group of samples in which the same variables were acted on."]
-        lines.append(f"{self.never_targeted:,} variables are never acted on.")
-        if self.missing:
-            lines.append(f"{self.missing:,} values were missing and are filled in.")
+        never = "is" if self.never_targeted == 1 else "are"
+        lines.append(f"{_counted(self.never_targeted, 'variable')} {never} never acted on.")
         lines += self.notes
         lines += [f"! {warning}" for warning in self.warnings]
         return "\n".join(lines)
@@ -127,15 +128,7 @@ def summarise(data: InterventionalData) -> DataSummary:
         tuple(data.variable_names[j] for j in group) for group in groups if len(group) > 1
     )
     near = tuple(near_duplicates(data.x, data.variable_names))
-    far = filter(None, [told(far_values(data)), told_repeated(data)])
     batches, numbers = batch_tables(data), number_tables(data)
-    of_context = [told for table in batches for told in confounded(table)]
-    of_context += [
-        f"The mean of '{table.column}' differs by a standard deviation or more from that of the "
-        f"controls in {len(table.far)} regime(s): {_listed(table.far)}."
-        for table in numbers
-        if table.far
-    ]
     return DataSummary(
         n_samples=data.n_samples,
         n_variables=data.n_variables,
@@ -145,10 +138,34 @@ def summarise(data: InterventionalData) -> DataSummary:
         duplicates=duplicates,
         near_duplicates=near,
         notes=(*data.notes, *_of_counts(data)),
-        warnings=(*_warnings(regimes, duplicates, near), *of_context, *far),
+        warnings=(
+            *_warnings(regimes, duplicates, near),
+            *_of_context(batches, numbers),
+            *_of_values(data),
+        ),
         batches=batches,
         numbers=numbers,
     )
+
+
+def _of_context(batches: Sequence[BatchTable], numbers: Sequence[NumberTable]) -> list[str]:
+    """Where the context goes with the regimes."""
+    return [text for table in batches for text in confounded(table)] + [
+        f"The mean of '{table.column}' differs by a standard deviation or more from that of the "
+        f"controls in {len(table.far)} regime(s): {_listed(table.far)}."
+        for table in numbers
+        if table.far
+    ]
+
+
+def _of_values(data: InterventionalData) -> list[str]:
+    """What looks odd in the values themselves, and why no model can be fitted, if none can."""
+    odd = [told(far_values(data)), told_counters(row_counters(data)), told_repeated(data)]
+    try:
+        check_fittable(data.x, data.variable_names)
+    except InvalidInputError as error:
+        odd.append(f"These data cannot be fitted. {error}")
+    return [text for text in odd if text]
 
 
 def _of_counts(data: InterventionalData) -> list[str]:
@@ -201,6 +218,10 @@ def _warnings(
         pairs = [f"{a} ≈ {b}" for a, b in near]
         found.append(f"Nearly identical columns, which a fit can hardly tell: {_listed(pairs)}.")
     return found
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" + "s" * (number != 1)
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:

@@ -32,6 +32,9 @@ JOINT = "|"
 _SEPARATOR = ";"
 _PARTS = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:;|$))|[^;]*)\s*(?:;|$)')
 """A name in double quotes (doubled inside), or anything without a separator."""
+MIN_NAMES = 10
+"""Labels that all differ and are no variables, from which on they name samples: of fewer it can be
+chance that each occurs once."""
 _SHOWN = 8
 """Labels listed in a message: they are short, and often only one of them is misspelt."""
 
@@ -143,6 +146,11 @@ def check_targets(n_samples: Mapping[str, int], names: Sequence[str]) -> None:
     missing = {target: count for target, count in n_samples.items() if target not in known}
     if not missing:
         return
+    if len(missing) == len(n_samples) >= MIN_NAMES and max(missing.values()) == 1:
+        raise InvalidInputError(
+            f"Every sample has a label of its own, such as '{next(iter(missing))}', and none is a "
+            f"variable: this names the samples, not what was acted on. Choose another column."
+        )
     alike = {normal_form(name): name for name in names}
     slips = {target: _meant(target, known, alike) for target in missing}
     wrong = [f"'{target}' ('{meant}'?)" for target, meant in slips.items() if meant is not None]
@@ -151,7 +159,7 @@ def check_targets(n_samples: Mapping[str, int], names: Sequence[str]) -> None:
             f"{len(wrong)} target(s) are no variables, but nearly: {_joined(wrong)}. Correct them, "
             f"or rename what is really something else."
         )
-    counted = [f"'{target}' ({count} samples)" for target, count in missing.items()]
+    counted = [f"'{n}' ({count} sample{'s' * (count != 1)})" for n, count in missing.items()]
     _logger.warning(
         "%d target(s) are not among the variables: %s. Their samples count as interventions on "
         "something unmeasured; name the label of controls if it is one of them.",

@@ -95,6 +95,7 @@ class RegimePredictions:
 
     def _scores(self, row: int) -> dict[str, Any]:
         free, measured = ~self.changes.targets[row], self.changes.change[row]
+        noise = self.changes.error[row][free]
         errors, r = {}, {}
         for method, values in self.predicted.items():
             value = values[row]
@@ -109,7 +110,7 @@ class RegimePredictions:
             "held_out": not bool(self.is_seen[row]),
             "measured_target": bool(self.changes.targets[row].any()),
             "weight": float(self.weight[row]),
-            "noise": float(np.sqrt(np.mean(self.changes.error[row][free] ** 2))),
+            "noise": float(np.sqrt((noise**2).sum() / max(len(noise), 1))),
             "error": errors,
             "r": r,
             "changes": self._changes(row),
@@ -182,7 +183,7 @@ class RegimePredictions:
             ]
         if others:
             more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-            told.append(f"It is not in: {', '.join(others[:8])}{more}.")
+            told.append(f"Not better in: {', '.join(others[:8])}{more}.")
         share = f"{self.coverage:.0%} of the measured changes lie in the 95 % interval predicted."
         return [*told, share]
 

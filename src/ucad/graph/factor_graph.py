@@ -166,13 +166,13 @@ class FactorGraph:
 
     def parents(self, node: str) -> tuple[str, ...]:
         """Pa_Z, the variables that make a factor, or Pa_X, the factors that make a variable."""
-        if node in self.factor_names:
+        if self._is_factor(node):
             return self._variables(self.Q[:, self.factor_index(node)])
         return self._factors(self.R[self.variable_index(node)])
 
     def children(self, node: str) -> tuple[str, ...]:
         """Ch_Z, the variables a factor makes, or Ch_X, the factors a variable takes part in."""
-        if node in self.factor_names:
+        if self._is_factor(node):
             return self._variables(self.R[:, self.factor_index(node)])
         return self._factors(self.Q[self.variable_index(node)])
 
@@ -199,6 +199,12 @@ class FactorGraph:
     def factor_index(self, name: str) -> int:
         """The position of a factor, by name."""
         return _position(name, self.factor_names, "factor")
+
+    def _is_factor(self, node: str) -> bool:
+        """Whether a name is a factor's, and not a variable's; any other is refused."""
+        if not isinstance(node, str) or node not in self.factor_names + self.variable_names:
+            _position(str(node), self.factor_names + self.variable_names, "variable or factor")
+        return node in self.factor_names
 
     def respects_layers(self, layer_of: LayerOf) -> bool:
         """Whether every parent of every factor lies in an earlier layer than all its children."""

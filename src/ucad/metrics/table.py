@@ -76,13 +76,19 @@ class EvaluationTable:
         return frame.astype(dict.fromkeys(numbers, float)).set_index("metric")
 
     def __str__(self) -> str:
-        return "\n".join([*_text_lines(self.scores), *(f"Note: {note}" for note in self.notes)])
+        notes = (f"Note: {note}" for note in self.notes)
+        return "\n".join([*_text_lines(self.scores), *_LEGEND, *notes])
 
 
-_HEADINGS = ("metric", "value", "interval", "chance", "true rot.", "learned rot.")
+_HEADINGS = ("metric", "value", "interval", "chance", "rot. true", "rot. own")
+_LEGEND = (
+    "chance: of permuted samples, or of random graphs. rot. true, rot. own: what the",
+    "true, or the learned, factors would get if they were rotated at random.",
+)
 
 
 def _text_lines(scores: tuple[Score, ...]) -> list[str]:
+    """The columns; how each score is made is in the JSON and in the report alone."""
     cells: list[tuple[str, ...]] = [_HEADINGS]
     for score in scores:
         interval = (
@@ -95,13 +101,11 @@ def _text_lines(scores: tuple[Score, ...]) -> list[str]:
             (score.metric, _number(score.value), interval, *(_number(value) for value in columns))
         )
     widths = [max(len(line[k]) for line in cells) for k in range(len(_HEADINGS))]
-    details = ["made with", *(score.detail for score in scores)]
     lines = []
-    for line, detail in zip(cells, details, strict=True):
-        name, *rest = line
+    for name, *rest in cells:
         padded = [name.ljust(widths[0])]
         padded += [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([*padded, detail]).rstrip())
+        lines.append("  ".join(padded).rstrip())
     return lines
 
 

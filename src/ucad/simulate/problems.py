@@ -13,6 +13,7 @@ from torch import Tensor
 from ucad._types import FactorSamples
 from ucad.data import OBSERVATIONAL, InterventionalData, Split
 from ucad.errors import InvalidInputError, did_you_mean
+from ucad.parameters import as_seed, as_whole_number
 from ucad.scm import FactorSCM
 from ucad.simulate.random_models import (
     GraphRecipe,
@@ -147,6 +148,8 @@ def paper_problem(
     """
     chosen = _choose("setting", setting, SETTINGS)
     layer_sizes = _choose("size", size, SIZES)
+    seed = as_seed(seed)
+    n_samples = as_whole_number(n_samples, "n_samples", low=1)
     n_variables, n_factors = (int(part) for part in size.split("-"))
     rng = np.random.default_rng([seed, *map(ord, setting + size)])
     graph_recipe = GraphRecipe(
@@ -201,9 +204,9 @@ def _first(given: Number | None, otherwise: Number) -> Number:
 
 
 def _choose(what: str, name: str, choices: Mapping[str, Chosen]) -> Chosen:
-    if name not in choices:
+    if not isinstance(name, str) or name not in choices:
         raise InvalidInputError(
             f"The {what} must be one of {', '.join(choices)}. Got '{name}' instead."
-            f"{did_you_mean(name, choices)}"
+            f"{did_you_mean(str(name), choices)}"
         )
     return choices[name]

@@ -57,7 +57,7 @@ def test_a_table_without_a_target_column_is_observational(tmp_path):
     [
         ("", "no samples"),
         ("a,b\n", "no samples"),
-        ("a,b\n1,2\n3\n", "Line 3 .* has 1 fields, the header 2"),
+        ("a,b\n1,2\n3\n", "as its first, 2: line 3 has 1"),
         ("a,a\n1,2\n3,4\n", "two columns of the same name"),
         ("a,b\n1,2\n3,red\n", "Column 'b' must hold numbers. Row 1 is 'red'"),
         ("a,b\n1,2\n3,\n", "1 value.* missing .* nan at row 1, column 'b'"),

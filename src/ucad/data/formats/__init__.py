@@ -20,6 +20,7 @@ from ucad.data.formats.tables import (
 from ucad.data.rest import DEFAULT_MEMORY
 from ucad.errors import FormatError, InvalidInputError, did_you_mean
 from ucad.files import check_regular
+from ucad.parameters import as_path
 
 __all__ = ["ReadOptions", "read", "write"]
 
@@ -117,7 +118,7 @@ def read(  # noqa: PLR0913 - the user's front door: every option by its own name
         FormatError: the file is not there, or is not what its name says.
         InvalidInputError: the file was read, and its contents are no usable data set.
     """
-    path = Path(path)
+    path = as_path(path, "path")
     options = ReadOptions(
         target=target,
         control=control,
@@ -168,7 +169,7 @@ def write(data: InterventionalData, path: str | Path) -> None:
     What a table cannot hold (regime names, layers, scaling) goes into the file's own metadata, or
     for csv and DCDI folders into a small `.json` beside it.
     """
-    path = Path(path)
+    path = as_path(path, "path")
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
         raise FormatError(

@@ -26,8 +26,9 @@ __all__ = [
     "take_index",
 ]
 
-MISSING_TEXTS = {"", "na", "nan", "n/a", "#n/a", "null", "none", "."}
-"""How tables write a missing value, in lower case."""
+MISSING_TEXTS = {"", "na", "nan", "n/a", "n.a.", "<na>", "null", "none", "missing"}
+MISSING_TEXTS |= {".", "-", "--", "?", "#n/a", "#div/0!", "#value!", "#ref!", "#num!"}
+"""How tables and spreadsheets write a missing value, in lower case."""
 _TRUTH = {"true": "1", "false": "0"}
 INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
 """The names under which pandas writes the numbers of the rows; the first is R's, too."""
@@ -39,6 +40,8 @@ _OTHERWISE = re.compile(
 """A number as it is written for people: by thousands, with a decimal comma, a currency, a `%`."""
 _MANY = 3
 """Columns that all fail in one row, from which on the table seems to be transposed."""
+FEW_ODD = 0.1
+"""The share of cells without a number up to which they rather stand for missing values."""
 _SHOWN = 5
 """Names listed in a message: enough to recognise what they have in common."""
 
@@ -50,11 +53,14 @@ def check_widths(path: Path, rows: list[list[str]]) -> None:
     wrong = [(at, len(row)) for at, row in enumerate(rows, start=1) if len(row) != len(rows[0])]
     if not wrong:
         return
-    listed = "; ".join(f"Line {at} of '{path}' has {width} fields" for at, width in wrong[:_SHOWN])
-    more = f"; and {len(wrong) - _SHOWN} more such lines" if len(wrong) > _SHOWN else ""
+    listed = ", ".join(f"line {at} has {width}" for at, width in wrong[:_SHOWN])
+    more = f", and {len(wrong) - _SHOWN} more lines differ" if len(wrong) > _SHOWN else ""
     above = {len(row) for row in rows[1:]} == {wrong[0][1]} and wrong[0][1] > len(rows[0])
     advice = " Remove what stands above the line with the names." if above else ""
-    raise FormatError(f"{listed}{more}, the header {len(rows[0])}.{advice}")
+    raise FormatError(
+        f"The lines of '{path}' must have as many fields as its first, {len(rows[0])}: "
+        f"{listed}{more}.{advice}"
+    )
 
 
 def check_named(path: Path, header: Sequence[str]) -> None:
@@ -135,10 +141,17 @@ def is_index(name: str, values: Sequence[Any] | np.ndarray) -> bool:
 
 def _is_numeric(text: str) -> bool:
     try:
-        float(text)
+        _float(text)
     except ValueError:
         return text.lower() in MISSING_TEXTS or text.lower() in _TRUTH
     return True
+
+
+def _float(text: str) -> float:
+    """A number; in Python `1_2` is one, too, in a table it is a name."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
 
 
 def as_matrix(columns: dict[str, Any]) -> VariableSamples:
@@ -192,18 +205,35 @@ def as_numbers(name: str, values: Sequence[Any] | np.ndarray) -> Float[np.ndarra
     """
     try:
         array = np.asarray(values)
-        if array.ndim == 1 and array.dtype.kind in "fiubUO":
+        is_plain = array.dtype.kind in "fiub" or not any("_" in str(value) for value in values)
+        if array.ndim == 1 and array.dtype.kind in "fiubUO" and is_plain:
             return array.astype(np.float64, copy=False)
     except (ValueError, TypeError, OverflowError):
         pass
-    return np.array([_number(name, row, value) for row, value in enumerate(values)])
+    numbers = [_number(value) for value in values]
+    odd = [row for row, number in enumerate(numbers) if number is None]
+    if odd:
+        raise InvalidInputError(
+            f"Column '{name}' must hold numbers. Row {odd[0]} is '{str(values[odd[0]])[:60]}'."
+            f"{_if_missing(len(odd), len(numbers))}"
+        )
+    return np.array(numbers, dtype=np.float64)
 
 
-def _number(name: str, row: int, value: Any) -> float:
+def _if_missing(n_odd: int, n_rows: int) -> str:
+    """What to do about a few cells that hold no number."""
+    if n_odd > FEW_ODD * n_rows:
+        return ""
+    cells = "that cell" if n_odd == 1 else f"these {n_odd:,} cells"
+    return f" If the value is missing, leave {cells} empty."
+
+
+def _number(value: Any) -> float | None:
+    """The number in a cell, NaN where it is missing; None if it holds something else."""
     text = "nan" if value is None else str(value).strip().lower()
     try:
         if not isinstance(value, complex | np.ndarray | list | dict):
-            return float("nan" if text in MISSING_TEXTS else _TRUTH.get(text, text))
+            return _float("nan" if text in MISSING_TEXTS else _TRUTH.get(text, text))
     except (ValueError, OverflowError):
         pass
-    raise InvalidInputError(f"Column '{name}' must hold numbers. Row {row} is '{str(value)[:60]}'.")
+    return None

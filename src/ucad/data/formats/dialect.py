@@ -15,6 +15,7 @@ from ucad.errors import FormatError
 __all__ = ["rows_of", "separator_of"]
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_OTHER_SEPARATORS = {"|": "'|'", " ": "spaces", "^": "'^'", "~": "'~'"}
 _SAID = re.compile(r'\A"?sep=[,;\t]"?(\r\n|\r|\n)', re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 
@@ -36,7 +37,7 @@ def rows_of(text: str, path: Path, *, guess: bool) -> list[list[str]]:
     """
     usual = "," if path.suffix.lower() == ".csv" else "\t"
     if not guess:
-        return _cells(text, usual)
+        return _cells(text, path, usual)
     if "\0" in text:
         raise FormatError(
             f"'{path}' holds null characters: it is no text, or text in another encoding. Save it "
@@ -44,7 +45,8 @@ def rows_of(text: str, path: Path, *, guess: bool) -> list[list[str]]:
         )
     text = _SAID.sub("", text, count=1)
     separator = separator_of(text, usual)
-    rows = _without_empty_columns(_cells(text, separator))
+    rows = _without_empty_columns(_cells(text, path, separator))
+    _check_separated(path, rows)
     if separator != usual:
         _logger.warning("The cells of '%s' are separated by %s.", path, _SEPARATORS[separator])
     if separator != "," and "," in text and _has_decimal_commas(rows):
@@ -53,9 +55,34 @@ def rows_of(text: str, path: Path, *, guess: bool) -> list[list[str]]:
     return rows
 
 
-def _cells(text: str, separator: str) -> list[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    return [row for row in reader if row]
+def _cells(text: str, path: Path, separator: str) -> list[list[str]]:
+    """The cells of all lines but the empty ones; where quotes stand oddly, as well as can be.
+
+    Raises:
+        FormatError: a quotation mark is never closed, so that lines after it would be lost.
+    """
+    file = io.StringIO(text, newline="")
+    try:
+        return [row for row in csv.reader(file, delimiter=separator, strict=True) if row]
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise FormatError(
+                f"'{path}' has a quotation mark that is never closed: the file is cut off, or a "
+                f"mark within a cell is not doubled."
+            ) from error
+    file.seek(0)
+    return [row for row in csv.reader(file, delimiter=separator) if row]
+
+
+def _check_separated(path: Path, rows: list[list[str]]) -> None:
+    """Refuses a table whose columns are separated by what is not taken for a separator."""
+    for mark, called in _OTHER_SEPARATORS.items():
+        widths = {len(row[0].split(mark)) if len(row) == 1 else 0 for row in rows}
+        if len(widths) == 1 and max(widths) > 1:
+            raise FormatError(
+                f"The columns of '{path}' seem to be separated by {called}. Save it with commas, "
+                f"semicolons or tabs between them."
+            )
 
 
 def _first_cells(text: str, separator: str) -> list[list[str]]:

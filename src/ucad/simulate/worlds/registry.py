@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ucad.errors import InvalidInputError, did_you_mean
+from ucad.parameters import as_seed
 from ucad.simulate.worlds.genes import Genes, genes_problem
 from ucad.simulate.worlds.planted import Planted, planted_problem
 from ucad.simulate.worlds.problem import WorldProblem
@@ -335,4 +336,4 @@ def world_problem(name: str, seed: int, **changes: Any) -> WorldProblem:
             f"{', '.join(WORLDS)}."
         )
     settings = WORLDS[name].settings
-    return _MAKERS[type(settings)](seed, settings, name=name, **changes)
+    return _MAKERS[type(settings)](as_seed(seed), settings, name=name, **changes)
