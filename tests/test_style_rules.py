@@ -17,6 +17,7 @@ MAX_FILE_LINES = 350
 
 LONGER_FILES = {
     "data/dataset.py": "one class, most of it docstrings",
+    "estimator.py": "one class, most of it docstrings",
     "scm/factor_scm.py": "one class, most of it docstrings",
 }
 """Files that may be longer, with the reason."""

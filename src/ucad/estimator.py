@@ -242,7 +242,9 @@ class UCAD(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What held-out samples say of every number of factors, and which to use; fits no model.
 
         Args:
-            X: as for `fit`, and so are `interventions` and `context`.
+            X: as for `fit`.
+            interventions: as for `fit`.
+            context: as for `fit`.
             first: the smallest number of factors.
             last: the largest; 12 or half as many as variables if not given.
         """

@@ -21,7 +21,8 @@ def check_same_rows(X: Any, beside: Any, name: str) -> None:
 
     Indices with other entries say nothing: many tables are numbered by themselves.
     """
-    mine, theirs = getattr(X, "index", None), getattr(beside, "index", None)
+    mine: Any = getattr(X, "index", None)
+    theirs: Any = getattr(beside, "index", None)
     if not hasattr(mine, "equals") or not hasattr(theirs, "equals") or mine.equals(theirs):
         return
     if len(mine) == len(theirs) and mine.is_unique and set(mine) == set(theirs):
