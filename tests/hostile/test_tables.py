@@ -60,7 +60,7 @@ def test_a_target_that_was_not_measured_is_said(caplog, other):
     names = ("STAT1", "HLA-A", "X12", "akt")
     data = InterventionalData.from_targets(x, ["", other, "", ""], variable_names=names)
     assert data.unmeasured_regimes == (other,)
-    assert f"'{other}' (1 samples)" in caplog.text
+    assert f"'{other}' (1 sample)" in caplog.text
 
 
 @pytest.mark.parametrize("cells", ["True,False", "true,FALSE", "1,0"])

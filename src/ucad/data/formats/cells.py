@@ -173,7 +173,7 @@ def as_matrix(columns: dict[str, Any]) -> VariableSamples:
 def _advice(wrong: Sequence[str]) -> str:
     """What can be done about columns that hold something else than numbers, by what is said."""
     said = [error.rpartition(" Row ")[2].partition(" is ") for error in wrong]
-    if any(_OTHERWISE.fullmatch(value.strip("'. ")) for _, _, value in said):
+    if any(_OTHERWISE.fullmatch(value.split("'.")[0].strip("'. ")) for _, _, value in said):
         return "Write numbers as 1177.1: a decimal point, nothing between thousands, no units."
     rows = {row for row, _, _ in said}
     if len(wrong) >= _MANY and len(rows) == 1:
