@@ -6,7 +6,7 @@ import torch
 
 from ucad.errors import InvalidInputError
 from ucad.networks import covariates_of, features_of, hybrid
-from ucad.networks.features import covariate_names
+from ucad.networks.features import covariate_names, named_features
 
 
 def one_hot_digits(rng, n=50):
@@ -55,3 +55,30 @@ def test_the_context_of_tokens_is_their_indicators():
 def test_a_context_that_is_no_entry_of_the_inputs_is_refused(name):
     with pytest.raises(InvalidInputError, match="input"):
         covariates_of(np.zeros((3, 2)), [name])
+
+
+def test_parts_are_written_as_slices_of_one_tensor():
+    images = np.zeros((3, 2, 4))
+    left, right = named_features(
+        images, {"left": ["input[:,:2]"], "right": ["input[0,3]", "input[1,2]"]}
+    )
+    assert (left.places, right.places) == ((0, 1, 4, 5), (3, 6))
+    assert (left.name, right.name) == ("left", "right")
+    (whole,) = named_features({"a": images, "b": images}, {"second": ["b"]})
+    assert (whole.part, len(whole.places)) == ("b", 8)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"one": ["other[0]"]},
+        {"one": ["input[9,9]"]},
+        {"one": ["input[0,0,0]"]},
+        {"one": ["input[x]"]},
+        {"one": ["input[5:,:]"]},
+        {"one": ["input[0]"], "two": ["input[:,0]"]},
+    ],
+)
+def test_parts_that_are_no_entries_or_shared_are_refused(parts):
+    with pytest.raises(InvalidInputError):
+        named_features(np.zeros((3, 2, 4)), parts)

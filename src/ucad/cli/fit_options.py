@@ -132,12 +132,16 @@ class NetworkOptions:
         decide: What it decides: largest (the largest logit, or the sign of the only one), labels
             (all labels of a multi-label network), label:3 (one of them) or above:0.5,1.5 (how many
             of these values the only output exceeds, for regression).
+        parts: What may be exchanged between inputs, by names of your own, such as the halves of an
+            image: left=input[:,:8] right=input[:,8:]. Behaviour then asks what the network makes of
+            each. Without it single entries are exchanged, where they are independent.
     """
 
     model: str | None = None
     inputs: Path | None = None
     read_output: str | None = None
     decide: str = "largest"
+    parts: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = ()
 
 
 NO_NETWORK = NetworkOptions()

@@ -12,6 +12,7 @@ from ucad.cli.network_files import (
     load_model,
     load_reader,
     noted_inputs,
+    read_blocks,
     read_inputs,
     told_if_the_model_fails,
 )
@@ -80,7 +81,7 @@ def fit_recording(
     assert reference is not None, "asks_network has looked"
     where = asked.inputs or noted_inputs(path)
     number = settings.factors if isinstance(settings.factors, int) else None
-    recording = load_recording(path)
+    recording, parts = load_recording(path), read_blocks(asked.parts)
     network, inputs = load_model(reference), read_inputs(where)
     with told_if_the_model_fails():
         cost = fit_cost(network, inputs, recording.sites)
@@ -89,6 +90,7 @@ def fit_recording(
         n_factors=number,
         decide=decide_by(asked.decide),
         read_output=load_reader(asked.read_output),
+        parts=parts,
         seed=settings.seed,
         max_seconds=cost.budget if settings.budget is None else settings.budget,
     )
@@ -103,6 +105,8 @@ def fit_recording(
     }
     if found.solver == "behaviour":
         settings_kept["concepts"] = [asdict(one) for one in found_concepts(found.gaps)]
+    if parts:
+        settings_kept["parts"] = parts
     if asked.read_output is not None:
         settings_kept["read_output"] = asked.read_output
     about = {"path": path.name, "model": reference, "inputs": str(where)}

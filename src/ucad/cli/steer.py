@@ -139,7 +139,8 @@ def steer(
                 subspace=SubspaceSettings(n_steps=steps),
                 seed=seed,
             )
-            told = _Concepts(labels, own, pairs, decided, read_blocks(blocks), quiet=json)
+            parts = fitted.settings.get("parts") or {}
+            told = _Concepts(labels, own, pairs, decided, read_blocks(blocks), parts, quiet=json)
             result, text = told.table(steering, rows, settings)
         else:
             drawn = _Draws(pairs, draws, seed)
@@ -171,6 +172,7 @@ class _Concepts(NamedTuple):
     pairs: int
     decide: Decide
     blocks: dict[str, list[str]]
+    parts: dict[str, list[str]]
     quiet: bool
 
     def table(
@@ -201,7 +203,13 @@ class _Concepts(NamedTuple):
 
             concepts = [FoundConcept.from_json(one) for one in self.found]
             drawn, left_out = own_pairs(
-                steering, inputs, concepts, decide=self.decide, n_pairs=self.pairs, seed=seed
+                steering,
+                inputs,
+                concepts,
+                decide=self.decide,
+                n_pairs=self.pairs,
+                seed=seed,
+                parts=self.parts,
             )
             notes = (OWN_ANSWERS,)
         if not drawn:

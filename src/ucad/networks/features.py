@@ -14,7 +14,14 @@ from torch import Tensor
 from ucad.errors import InvalidInputError
 from ucad.networks.passes import Inputs, n_inputs, select_inputs, tensors_of
 
-__all__ = ["Feature", "covariate_names", "covariates_of", "features_of", "hybrid"]
+__all__ = [
+    "Feature",
+    "covariate_names",
+    "covariates_of",
+    "features_of",
+    "hybrid",
+    "named_features",
+]
 
 MAX_LEVELS = 12
 """Different values up to which a feature counts as discrete, as in `ucad.data.context`."""
@@ -33,11 +40,13 @@ class Feature:
         part: which tensor: `input` if there is only one, `arg_0`, … by position, or its name.
         shape: of one input in that tensor.
         places: flat positions in it.
+        label: what the user calls it; empty for the name of its entries.
     """
 
     part: str
     shape: tuple[int, ...]
     places: tuple[int, ...]
+    label: str = ""
 
     @property
     def name(self) -> str:
@@ -46,6 +55,8 @@ class Feature:
         >>> Feature("input", (3, 10), (10, 11, 12)).name
         'input[1,0-2]'
         """
+        if self.label:
+            return self.label
         first, last = self._index(self.places[0]), self._index(self.places[-1])
         if len(self.places) > 1:
             first = f"{first}-{last.rpartition(',')[2]}"
@@ -88,6 +99,66 @@ def features_of(inputs: Inputs, groups: Sequence[Sequence[str]] = ()) -> tuple[F
                 for low, high in _one_hot_runs(own)
             ]
     return _grouped(tuple(found), groups)
+
+
+def named_features(inputs: Inputs, parts: Mapping[str, Sequence[str]]) -> tuple[Feature, ...]:
+    """Features that the user names: any entries of one input tensor, written as slices of it.
+
+    >>> images = np.zeros((5, 8, 16))
+    >>> left, right = named_features(images, {"left": ["input[:,:8]"], "right": ["input[:,8:]"]})
+    >>> left.name, len(left.places), right.places[:2]
+    ('left', 64, (8, 9))
+
+    Raises:
+        InvalidInputError: there are no such entries, or two features share some.
+    """
+    tensors = dict(_parts(inputs))
+    found: list[Feature] = []
+    for label, texts in parts.items():
+        places: list[int] = []
+        names = {text.partition("[")[0] for text in texts}
+        if len(names) != 1 or not names <= set(tensors):
+            raise InvalidInputError(
+                f"The part '{label}' must be entries of one input tensor, "
+                f"{' or '.join(tensors)}. Got {', '.join(texts)} instead."
+            )
+        shape = tuple(tensors[min(names)].shape[1:])
+        for text in texts:
+            places += _places(text, shape)
+        taken = {place for one in found if one.part in names for place in one.places}
+        if taken & set(places) or not places:
+            raise InvalidInputError(
+                f"The part '{label}' must have entries that no other part has. Inputs have the "
+                f"shape {shape}. Got {', '.join(texts)} instead."
+            )
+        found.append(Feature(min(names), shape, tuple(sorted(set(places))), label))
+    return tuple(found)
+
+
+_SLICES = re.compile(r"[^\[]+(\[[\d:,\s-]*\])?")
+
+
+def _places(text: str, shape: tuple[int, ...]) -> list[int]:
+    """The flat positions that `input[:,8:]` or `input[3]` means."""
+    if _SLICES.fullmatch(text) is None:
+        raise InvalidInputError(
+            f"Entries must be written as input[3] or as slices, input[:,8:]. Got '{text}' instead."
+        )
+    inside = text.partition("[")[2].removesuffix("]")
+    index = tuple(
+        slice(*(int(end) if end.strip() else None for end in one.split(":")))
+        if ":" in one
+        else int(one)
+        for one in inside.split(",")
+        if one.strip()
+    )
+    every = np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+    try:
+        return [int(place) for place in np.ravel(every[index])]
+    except (IndexError, TypeError) as error:
+        raise InvalidInputError(
+            f"The inputs have no entries '{text}': each has the shape {shape}."
+        ) from error
 
 
 def hybrid(base: Inputs, source: Inputs, features: Sequence[Feature]) -> Inputs:

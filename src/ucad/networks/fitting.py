@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,6 +54,8 @@ class NetworkSettings:
         decide: from its output to its decision.
         read_output: from what it gives to the tensor that counts.
         recombine: whether inputs may be recombined; None to judge by their correlations.
+        parts: what may be exchanged between inputs, by names of your own, such as
+            {"left": ["input[:,:8]"], "right": ["input[:,8:]"]}; None for single entries.
         seed: of all draws.
         max_seconds: about how long it may take; None for no limit. Half of it at most goes into
             behaviour. The best model found until then is returned, and its status says so.
@@ -64,6 +66,7 @@ class NetworkSettings:
     decide: Decide = decision
     read_output: ReadOutput = tensor_output
     recombine: bool | None = None
+    parts: Mapping[str, Sequence[str]] | None = None
     seed: int = 0
     max_seconds: float | None = None
 
@@ -181,7 +184,9 @@ def _behaviour(
     """Factors by behaviour; None if they are not asked for, or take more than half of the time."""
     if settings.solver == BOTTLENECK:
         return None
-    options = BehaviourSettings(recombine=settings.recombine, seed=settings.seed)
+    options = BehaviourSettings(
+        recombine=settings.recombine, parts=settings.parts, seed=settings.seed
+    )
     limit = budget.max_seconds
     if limit is not None:
         share = limit if settings.solver == BEHAVIOUR else limit / 2

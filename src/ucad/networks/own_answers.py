@@ -11,7 +11,7 @@ import numpy as np
 from ucad.errors import InvalidInputError
 from ucad.networks.behaviour.reports import GapReport
 from ucad.networks.decisions import Decide, decision
-from ucad.networks.features import features_of, hybrid
+from ucad.networks.features import Feature, features_of, hybrid, named_features
 from ucad.networks.inputs import Inputs
 from ucad.networks.interchange import SwapPairs
 from ucad.networks.steering import Steering
@@ -61,7 +61,7 @@ def found_concepts(gaps: Iterable[GapReport]) -> tuple[FoundConcept, ...]:
     return tuple(found.values())
 
 
-def own_pairs(
+def own_pairs(  # noqa: PLR0913 - five of them are keywords
     steering: Steering,
     inputs: Inputs,
     concepts: Sequence[FoundConcept],
@@ -69,6 +69,7 @@ def own_pairs(
     decide: Decide = decision,
     n_pairs: int = 2000,
     seed: int = 0,
+    parts: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[dict[str, SwapPairs], dict[str, str]]:
     """Pairs for a steering table without labels, and why some concepts have none.
 
@@ -83,14 +84,16 @@ def own_pairs(
         decide: from the network's output to its decision.
         n_pairs: for every concept.
         seed: of the draws.
+        parts: features that the user named for the fit.
     """
     subject = Subject(
         steering.model, inputs, steering.sites, decide, steering.read_output, steering.batch_size
     )
     drawn: dict[str, SwapPairs] = {}
     left_out: dict[str, str] = {}
+    features = named_features(inputs, parts) if parts else features_of(inputs)
     for concept in concepts:
-        pairs = _drawn(subject, _expected(subject, concept), n_pairs, seed)
+        pairs = _drawn(subject, _expected(subject, concept, features), n_pairs, seed)
         if min(pairs.changes.sum(), (~pairs.changes).sum()) < MIN_PAIRS:
             left_out[concept.name] = "The network's own decision hardly ever changes, or always."
         else:
@@ -98,9 +101,9 @@ def own_pairs(
     return drawn, left_out
 
 
-def _expected(subject: Subject, concept: FoundConcept) -> Expected:
+def _expected(subject: Subject, concept: FoundConcept, features: Sequence[Feature]) -> Expected:
     if concept.features:
-        of_name = {feature.name: feature for feature in features_of(subject.inputs)}
+        of_name = {feature.name: feature for feature in features}
         unknown = [name for name in concept.features if name not in of_name]
         if unknown:
             raise InvalidInputError(

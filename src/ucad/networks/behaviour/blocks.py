@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 
@@ -84,6 +84,7 @@ class Blocks:
         singles: every relevant feature by itself.
         exhaustive: whether all blocks were tried.
         failures: what a greedy search tried in vain, one phrase each.
+        are_named: whether the user named the features: one of them may be a concept by itself.
     """
 
     relevant: tuple[Feature, ...]
@@ -92,15 +93,23 @@ class Blocks:
     singles: tuple[Block, ...]
     exhaustive: bool
     failures: tuple[str, ...] = ()
+    are_named: bool = False
 
     @cached_property
     def finest(self) -> tuple[Block, ...]:
         """The smallest strong blocks, and by themselves the features that are in none.
 
-        Empty if no block is strong.
+        Empty if no block is strong, unless the features are parts that the user named and the
+        network sums up each: what it makes of half an image is a concept.
         """
         if not self.strong:
-            return ()
+            summed_up = all(
+                2 <= one.n_classes <= MAX_CLASSES
+                and one.classes.covered >= MIN_COVERED
+                and one.classes.are_apart
+                for one in self.singles
+            )
+            return self.singles if self.are_named and summed_up and len(self.singles) > 1 else ()
         smallest = [
             one
             for one in self.strong
@@ -120,7 +129,10 @@ class Blocks:
         return (grown, *rest)
 
     def __str__(self) -> str:
-        if not self.strong:
+        if not self.strong and self.finest:
+            parts = (f"{{{b.name}}} with {b.n_classes} values" for b in self.singles)
+            found = f"Parts, each summed up: {'; '.join(parts)}."
+        elif not self.strong:
             found = "No block of features is summed up by itself."
         else:
             blocks = (f"{{{b.name}}} with {b.n_classes} values" for b in self.strong)
@@ -142,7 +154,9 @@ def _exchanged(subject: Subject, features: Sequence[Feature], seed: int) -> np.n
     return np.array([float((subject.decisions(one) != before).mean()) for one in mixed])
 
 
-def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) -> Blocks:
+def find_blocks(
+    subject: Subject, features: Sequence[Feature], seed: int = 0, *, are_named: bool = False
+) -> Blocks:
     """Finds the blocks of features that a network sums up, by running it on hybrid inputs.
 
     μ(S) is the number of classes of the settings of S: two are equivalent if the network decides
@@ -158,6 +172,12 @@ def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) ->
     disturb; if no set is strong then, they are coarse, and features that change few decisions idle.
 
     Source: the decomposition of Ashenhurst and Curtis.
+
+    Args:
+        subject: the network.
+        features: of its inputs, that are exchanged.
+        seed: of the draws.
+        are_named: whether they are parts that the user named (`Blocks.are_named`).
     """
     shares = _exchanged(subject, features, seed)
     often = shares >= max(MIN_RELEVANT, MIN_OF_LARGEST * shares.max(initial=0.0))
@@ -166,7 +186,8 @@ def find_blocks(subject: Subject, features: Sequence[Feature], seed: int = 0) ->
     search = _Search(subject, [features[int(i)] for i in some], pool, seed)
     fine = search.blocks(Resolution.FINE, often[some])
     coarse = search.blocks(Resolution.COARSE, often[some]) if not fine.strong else fine
-    return coarse if coarse.strong else fine
+    chosen = coarse if coarse.strong or (are_named and not fine.strong) else fine
+    return replace(chosen, are_named=are_named)
 
 
 def _some(pool: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -88,6 +88,15 @@ class Classes(NamedTuple):
         """Share of the settings that are in one of the classes; the others are like no one else."""
         return sum(self.shares)
 
+    @property
+    def are_apart(self) -> bool:
+        """Whether any two differ in more than two of the steps that classes are cut at.
+
+        Settings that act gradually are cut into pieces, which lie one step apart.
+        """
+        pairs = combinations(self.centres, 2)
+        return all(float((one != other).mean()) > 2 * MAX_DISTANCE for one, other in pairs)
+
     def labels(self, signatures: Signatures) -> Int[np.ndarray, " settings"]:
         """The nearest class of every setting."""
         return np.asarray(np.argmin(self._distances(signatures), axis=0))

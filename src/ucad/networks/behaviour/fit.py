@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from ucad.networks.behaviour.partitions import MIN_READABLE, decoded_partition
 from ucad.networks.behaviour.recombining import why_not_recombined
 from ucad.networks.behaviour.reports import GapReport
 from ucad.networks.diagnosis import Diagnosis
-from ucad.networks.features import Feature, covariate_names, covariates_of
+from ucad.networks.features import Feature, covariate_names, covariates_of, named_features
 from ucad.networks.sites import columns_of, variable_names
 from ucad.networks.subject import Subject
 from ucad.scm import FactorSCM
@@ -40,12 +40,14 @@ class BehaviourSettings:
 
     Attributes:
         recombine: whether inputs may be recombined; None to judge by their correlations.
+        parts: what is exchanged between inputs, if the user names it (`named_features`).
         n_train: inputs that read-outs and decoders are fitted to.
         n_held_out: inputs each to choose by and to report on.
         seed: of all draws.
     """
 
     recombine: bool | None = None
+    parts: Mapping[str, Sequence[str]] | None = None
     n_train: int = 1500
     n_held_out: int = 750
     seed: int = 0
@@ -145,14 +147,16 @@ class _Fitter:
         if not self.blocks.done:
             self.blocks.done = True
             features = self.diagnosis.features
-            why = why_not_recombined(self.subject.inputs, features)
-            if self.settings.recombine is False:
-                why = "Inputs are not to be recombined."
-            elif self.settings.recombine:
-                why = None
+            parts, told = self.settings.parts, self.settings.recombine
+            if parts:
+                features, told = named_features(self.subject.inputs, parts), True
+            why = None if told else why_not_recombined(self.subject.inputs, features)
+            why = "Inputs are not to be recombined." if told is False else why
             self.blocks.why = why or ""
             if why is None:
-                self.blocks.value = find_blocks(self.subject, features, self.settings.seed)
+                self.blocks.value = find_blocks(
+                    self.subject, features, self.settings.seed, are_named=bool(parts)
+                )
         return self.blocks.value, self.blocks.why
 
     def _fitted(self, i: int, concepts: tuple[Concept, ...], report: GapReport) -> _Found:
