@@ -46,6 +46,10 @@ N_OTHER_STARTS = 2
 """How many other starts a stuck function gets. On the paper's noiseless settings c and d a third
 one never helped."""
 
+BRIEF = 10.0
+"""How many times the tolerance is what it else is in a fit that one with other parents goes on from.
+After a fixed number of steps, fits without noise were far from exact, and wrong parents tempting."""
+
 STUCK = (0.1, 20.0)
 """A fit is stuck if its error is between these multiples of s₀: below it is exact, above it is
 noise."""
@@ -162,6 +166,11 @@ class Fitter:
     penalty: float
     seed: int = 0
     noise: Float[np.ndarray, "columns columns"] | None = None
+
+    @property
+    def briefly(self) -> Fitter:
+        """The same for a fit that another one goes on from."""
+        return replace(self, effort=replace(self.effort, tolerance=BRIEF * self.effort.tolerance))
 
     def fit(
         self,

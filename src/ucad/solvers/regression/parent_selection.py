@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import eigh
@@ -24,9 +22,6 @@ __all__ = [
 
 MAX_GROWTH = 8
 """Rounds of adding parents; each adds all that promise at least half of the best."""
-
-BRIEF = 5
-"""Steps of a fit between two such rounds, which goes on from the last one."""
 
 N_LEADING = 2
 """Directions to which a test inside one variable's regimes is reduced: it has few samples."""
@@ -66,7 +61,7 @@ def fit_with_selection(
     fitted = fitter.fit(x, parents, regression, start)
     if fitter.family.is_affine:
         return fitted
-    brief, grown = replace(fitter, effort=replace(fitter.effort, n_steps=BRIEF)), False
+    brief, grown = fitter.briefly, False
     for _ in range(MAX_GROWTH):
         fitted, allowed = _without_siblings(data, fitted, regression, allowed, brief)
         gains = score_test(x, fitted, regression, allowed, fitter)

@@ -130,10 +130,11 @@ class VariableRegressions:
 
     def _narrower(self, fitted: Function, regression: Regression) -> Function:
         """The function without parents that it can do without once the others are fitted again."""
+        whole, brief = fitted, self.fitter.briefly
         while len(fitted.parents) > 1:
             price = permutation_price(self.data.x, fitted, regression, self.problem.floor)
             trials = (
-                self.fitter.fit(self.data.x, np.delete(fitted.parents, at), regression, fitted)
+                brief.fit(self.data.x, np.delete(fitted.parents, at), regression, fitted)
                 for at in np.argsort(price, kind="stable")[:N_CHEAPEST]
             )
             better = (trial for trial in trials if self._gain(trial, fitted, regression) > 0)
@@ -141,7 +142,9 @@ class VariableRegressions:
             if chosen is None:
                 break
             fitted = chosen
-        return fitted
+        if fitted is whole:
+            return whole
+        return self.fitter.fit(self.data.x, fitted.parents, regression, fitted)
 
     def _with_hidden_causes(
         self, regression: Regression, fitted: Function, allowed: Variables, j: int
