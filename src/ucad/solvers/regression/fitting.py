@@ -47,8 +47,8 @@ N_OTHER_STARTS = 2
 one never helped."""
 
 BRIEF = 10.0
-"""How many times the tolerance is what it else is in a fit that one with other parents goes on from.
-After a fixed number of steps, fits without noise were far from exact, and wrong parents tempting."""
+"""By how much more a step must gain in a fit that one with other parents goes on from. After a
+fixed number of steps, fits without noise were far from exact, and wrong parents tempting."""
 
 STUCK = (0.1, 20.0)
 """A fit is stuck if its error is between these multiples of s₀: below it is exact, above it is
