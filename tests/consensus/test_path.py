@@ -1,12 +1,9 @@
 """The path over the number of factors, from data to a recommendation."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import ucad
-from ucad.consensus.factor_path import bend
 from ucad.consensus.path import default_last
 from ucad.errors import InvalidInputError
 from ucad.graph import transitive_closure
@@ -106,15 +103,6 @@ def test_further_factors_do_not_make_up_for_a_search_that_is_stuck(monkeypatch):
     assert not path.steps[4].is_adequate
     assert path.steps[3].is_adequate
     assert path.recommendation.n_factors == 3
-
-
-def test_the_bend_is_the_smallest_number_beyond_which_little_is_gained(path):
-    gained = [0.0, 1.0, 1.9, 1.96, 2.0]
-    zero = path.steps[0]
-    steps = [replace(zero, n_factors=m, log_likelihood=np.full(5, v)) for m, v in enumerate(gained)]
-    assert bend(steps).n_factors == 2
-    assert bend(steps[:2]).n_factors == 1
-    assert bend(steps[:1]).n_factors == 0
 
 
 def test_the_noise_of_readings_is_known_to_the_path_and_to_its_fit():

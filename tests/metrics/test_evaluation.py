@@ -1,21 +1,16 @@
-import json
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ucad.errors import InvalidInputError, MissingDependencyError
+from ucad.errors import InvalidInputError
 from ucad.metrics import (
     ALL_METRICS,
     FAST_METRICS,
     ConstantFactorWarning,
-    Correlation,
     EvaluationSettings,
-    RDCSettings,
     evaluate,
-    mean_correlation,
 )
 
 RNG = np.random.default_rng(0)
@@ -76,21 +71,6 @@ def test_the_text_has_one_line_per_score_explains_its_columns_and_fits_a_termina
     assert max(map(len, lines)) < 80
 
 
-def test_json_and_frame_hold_the_same_numbers(table):
-    read = json.loads(table.to_json())
-    frame = table.to_frame()
-    assert read["settings"]["trees"] == "gradient_boosting"
-    for line in read["scores"]:
-        assert line["value"] == frame.loc[line["metric"], "value"]
-        assert (line["low"] is None) == np.isnan(frame.loc[line["metric"], "low"])
-
-
-def test_a_frame_without_pandas_says_what_to_install(table, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingDependencyError, match="pandas"):
-        table.to_frame()
-
-
 def test_one_seed_gives_one_table():
     first, second = (evaluate(LEARNED, TRUE, metrics=FAST_METRICS, settings=QUICK) for _ in "ab")
     assert first == second
@@ -102,22 +82,6 @@ def test_what_is_not_asked_for_is_not_computed():
     assert [score.metric for score in table.scores] == ["mcc_rdc", "r2_linear"]
     for score in table.scores:
         assert score.low is score.high is score.chance is score.learned_rotated is None
-
-
-def test_the_bias_of_rdc_is_taken_off_its_chance_level_too():
-    plain, removed = (
-        evaluate(
-            LEARNED,
-            TRUE,
-            metrics=["mcc_rdc"],
-            settings=EvaluationSettings(
-                n_resamples=0, n_permutations=3, n_rotations=0, rdc=RDCSettings(remove_bias=remove)
-            ),
-        )["mcc_rdc"]
-        for remove in (False, True)
-    )
-    assert removed.chance < 0.7 * plain.chance
-    assert "bias removed" in removed.detail
 
 
 def test_constant_factors_are_warned_of_once_and_noted():
@@ -143,31 +107,10 @@ def test_questions_that_cannot_be_answered_are_refused(arguments, message):
         evaluate(LEARNED, TRUE, **arguments)
 
 
-def test_a_metric_that_is_not_in_the_table_is_refused_with_a_suggestion(table):
-    with pytest.raises(InvalidInputError, match="Did you mean 'mcc_rdc'"):
-        table["mcc_rcd"]
-
-
 def test_fewer_or_more_learned_factors_can_be_evaluated():
     for learned in (LEARNED[:, :2], np.column_stack([LEARNED, TRUE[::-1, :2]])):
         table = evaluate(learned, TRUE, metrics=FAST_METRICS, settings=QUICK)
         assert "unmatched" in table["mcc_pearson"].detail
-
-
-@pytest.mark.parametrize("coefficient", Correlation)
-def test_an_unmatched_true_factor_counts_zero_in_value_interval_and_chance(coefficient):
-    learned, metric = LEARNED[:, :2], f"mcc_{coefficient.value}"
-    settings = replace(QUICK, n_permutations=3)
-    counted = evaluate(learned, TRUE, metrics=[metric], settings=settings)[metric]
-    over_pairs = replace(settings, over_pairs=True)
-    alone = evaluate(learned, TRUE, metrics=[metric], settings=over_pairs)[metric]
-    found = mean_correlation(learned, TRUE, coefficient)
-    assert counted.value == pytest.approx(found.values.sum() / 3)
-    assert alone.value == pytest.approx(found.values.mean())
-    for name in ("value", "low", "high", "chance"):
-        assert getattr(counted, name) == pytest.approx(getattr(alone, name) * 2 / 3)
-    assert "counts 0" in counted.detail
-    assert "counts 0" not in alone.detail
 
 
 def test_importing_the_metrics_does_not_import_torch():

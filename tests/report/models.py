@@ -77,3 +77,15 @@ def random_content(n_variables, n_factors, *, probability=0.4, seed=3, hostile=F
     data = simulate(scm, random_targets(4, n_variables, rng), regime, seed)
     title = HOSTILE if hostile else "A random model"
     return ReportContent(title=title, scm=scm, data=data, certificate=certify(scm, data))
+
+
+SMALL = [(setting, "16-3", 0) for setting in ("b", "f", "g")]
+
+
+LARGER = ("e", "64-6", 1)
+
+
+def truth_of(which):
+    """A true model of the paper and samples of it."""
+    problem = paper_truth(*which)
+    return problem.scm, problem.train
