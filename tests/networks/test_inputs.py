@@ -11,7 +11,6 @@ from tests.networks.models import Transformer, mlp
 from ucad.errors import InvalidInputError
 from ucad.networks import RecordSettings, Site, record, recording_cost
 from ucad.networks.inputs import check_inputs
-from ucad.networks.outputs import output_reader, tensor_output
 from ucad.networks.passes import forward
 
 FEW = RecordSettings(per_clamp=5)
@@ -130,17 +129,3 @@ def test_clamps_follow_the_width_and_the_cost_is_known_before():
     assert cost.units == {"1": 6, "3": 4}
     assert (cost.per_clamp, cost.rows) == (24, 300)
     assert "24 for each of 10 clamps" in str(cost)
-
-
-def test_outputs_are_read_from_dataclasses_mappings_and_tuples():
-    output = Encoder()(IDS)
-    assert tensor_output(output) is output.logits
-    assert tensor_output((output.hidden,)) is output.hidden
-    assert torch.equal(output_reader("hidden@-1")(output), output.hidden[:, -1])
-    assert torch.equal(output_reader("0/1")(((1, output.hidden),)), output.hidden)
-    with pytest.raises(InvalidInputError, match="tensors a, b"):
-        tensor_output({"a": output.hidden, "b": output.hidden})
-    with pytest.raises(InvalidInputError, match="it has logits, hidden"):
-        output_reader("logit")(output)
-    with pytest.raises(InvalidInputError, match="with a token 7"):
-        output_reader("hidden@7")(output)

@@ -41,23 +41,6 @@ PAIRS = swap_pairs(
 )
 
 
-def test_lookup_says_what_the_rule_says():
-    expected = expected_by_lookup({"a": BITS[:, 0], "b": BITS[:, 1]}, BOTH, "a")
-    base, source = np.arange(100), np.arange(100, 200)
-    np.testing.assert_array_equal(expected(base, source), BITS[source, 0] & BITS[base, 1])
-    with pytest.raises(InvalidInputError, match="must be a function of the concepts"):
-        expected_by_lookup({"a": BITS[:, 0]}, BOTH, "a")
-    with pytest.raises(InvalidInputError, match="no concept 'c'"):
-        expected_by_lookup({"a": BITS[:, 0], "b": BITS[:, 1]}, BOTH, "c")
-
-
-def test_pairs_with_unseen_combinations_are_not_drawn():
-    seen = np.flatnonzero(~(BITS[:, 0] & ~BITS[:, 1]))
-    a, b = BITS[seen].T
-    pairs = swap_pairs(a & b, expected_by_lookup({"a": a, "b": b}, a & b, "a"), n_pairs=100)
-    assert not (a[pairs.source] & ~b[pairs.base]).any()
-
-
 def test_factors_of_one_gap_make_units_of_the_same_sites():
     assert factors_of_the_same_gap(STEERING, "Z1") == ("Z1", "Z2")
     assert factors_of_the_same_gap(STEERING, "Z3") == ("Z3",)

@@ -82,7 +82,7 @@ class SubspaceSwap:
     def patched(self, base: Inputs, source_units: Float[Tensor, "rows units"]) -> Tensor:
         """One pass over base inputs that takes over the given units' part; gradients flow."""
         D = self.directions.to(source_units)
-        S = torch.ones_like(D[:, 0]) if self.scale is None else self.scale.to(D)
+        S = D.new_ones(len(D)) if self.scale is None else self.scale.to(D)
 
         def edit(_i: int, values: Tensor) -> Tensor:
             return values + ((source_units - values) / S) @ D @ D.T * S
