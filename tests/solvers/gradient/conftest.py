@@ -78,3 +78,19 @@ def parameters_of(scm):
 
 
 torch.set_num_threads(1)
+
+
+def true_graph(problem, dtype=torch.float64) -> RelaxedGraph:
+    """The edges of the true model, for one of each."""
+    return RelaxedGraph(*(part.to(dtype) for part in graph_of(problem.scm)))
+
+
+def drawn_start(settings, n_variables=16, n_factors=3, seeds=(0,), dtype=torch.float64):
+    """Parameters as a training starts with them."""
+    drawn = initial_parameters(settings, n_variables, n_factors, list(seeds))
+    return {name: value.to(dtype) for name, value in drawn.items()}
+
+
+def all_rows(data) -> torch.Tensor:
+    """Every sample in one batch."""
+    return torch.arange(data.n_samples)

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.solvers.gradient.conftest import graph_of, parameters_of
+from tests.solvers.gradient.conftest import all_rows, drawn_start, parameters_of, true_graph
 from ucad.errors import InvalidInputError
 from ucad.scm.families import NETWORK
 from ucad.simulate import paper_problem
 from ucad.solvers.gradient.mechanisms import (
-    initial_parameters,
     predict_factors,
     predict_variables,
 )
@@ -18,24 +17,6 @@ from ucad.solvers.gradient.relaxed_graph import RelaxedGraph
 from ucad.solvers.gradient.settings import GradientConfig, ModelSettings
 
 MLP = ModelSettings(factor_family=NETWORK, variable_family=NETWORK)
-
-
-@pytest.fixture(scope="module")
-def problem():
-    return paper_problem("b", "16-3", seed=0, n_samples=600)
-
-
-def true_graph(problem, dtype=torch.float64) -> RelaxedGraph:
-    return RelaxedGraph(*(part.to(dtype) for part in graph_of(problem.scm)))
-
-
-def start_of(settings, n_variables=16, n_factors=3, seeds=(0,), dtype=torch.float64):
-    drawn = initial_parameters(settings, n_variables, n_factors, list(seeds))
-    return {name: value.to(dtype) for name, value in drawn.items()}
-
-
-def all_rows(data) -> torch.Tensor:
-    return torch.arange(data.n_samples)
 
 
 @pytest.mark.parametrize("setting", ["b", "g"])
@@ -59,7 +40,7 @@ def test_the_nll_of_the_true_model_is_that_of_its_scm(setting):
 
 def test_a_variable_does_not_explain_itself(problem):
     moments = MomentObjective.from_data(problem.train, 1e-4)
-    start = start_of(ModelSettings())
+    start = drawn_start(ModelSettings())
     half = torch.zeros(1, 16, 3, dtype=torch.float64)
     half[0, 5, 0] = 0.5
     start["F_Z.weight"][:] = 2.0
@@ -80,7 +61,7 @@ def test_a_variable_does_not_explain_itself(problem):
 def test_best_children_are_the_least_squares_on_the_factors(problem, kind):
     data = problem.train
     graph = true_graph(problem, torch.float64 if kind == "moments" else torch.float32)
-    start = start_of(ModelSettings(), seeds=[3], dtype=graph.Q.dtype)
+    start = drawn_start(ModelSettings(), seeds=[3], dtype=graph.Q.dtype)
     objective = (
         MomentObjective.from_data(data, 1e-4)
         if kind == "moments"
@@ -100,7 +81,7 @@ def test_best_children_are_the_least_squares_on_the_factors(problem, kind):
 @pytest.mark.parametrize("settings", [ModelSettings(), MLP])
 def test_gradients_reach_every_parameter(problem, settings):
     objective = make_objective(problem.train, GradientConfig(model=settings))
-    start = start_of(settings, dtype=objective.free_share.dtype)
+    start = drawn_start(settings, dtype=objective.free_share.dtype)
     leaves = {name: value.requires_grad_() for name, value in start.items() if name != "logits"}
     graph = RelaxedGraph(*torch.rand(2, 1, 16, 3).to(objective.free_share))
     batch = objective.draw(torch.Generator().manual_seed(0))

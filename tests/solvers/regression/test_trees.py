@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from ucad.data.moments import MaskedMoments, RowsByVariable
 from ucad.solvers.regression.moments import FeatureMoments, local_moments
-from ucad.solvers.regression.score_book import ScoreBook
 from ucad.solvers.regression.stepwise import Problems, select_features
 from ucad.solvers.regression.trees import GrowShrinkTrees
 
@@ -86,16 +85,3 @@ def test_moments_without_a_matrix_per_target_are_those_with_one(noisy):
     np.testing.assert_allclose(
         lazy.columns(which, features), dense.columns(which, features), atol=1e-9
     )
-
-
-def test_a_book_keeps_the_better_of_growing_and_eliminating():
-    moments = moments_of(3)
-    which, allowed = np.arange(6), np.ones((6, 5), dtype=bool)
-    problems = Problems(moments.gram, moments.n_samples, which, allowed)
-    both = select_features(problems, PENALTY)
-    book = ScoreBook(moments, PENALTY, backward=True)
-    np.testing.assert_allclose(book.scores(which, allowed), both.score)
-    assert (book.selected() == both.selected).all()
-    assert len(book.known) == 6
-    book.known.update(dict.fromkeys(book.known, 1e9))
-    assert (book.scores(which, allowed) == 1e9).all()

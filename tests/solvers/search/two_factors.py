@@ -8,6 +8,7 @@ from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import THOROUGH, unit_variance
 from ucad.solvers.search.causes import Causes, Shortlist
 from ucad.solvers.search.model import fit_variables
+from ucad.solvers.search.moves import moves_for
 
 N_VARIABLES = 8
 CLASSES = {
@@ -56,3 +57,16 @@ def nothing_known(n_variables=N_VARIABLES):
     """Everyone may cause everyone."""
     anyone = ~np.eye(n_variables, dtype=bool)
     return Causes((anyone,), np.ones(n_variables, dtype=bool), None, True, Shortlist(None))
+
+
+def mixed(x, noise):
+    """x5 hangs on both factors, and x3 bends what it reads."""
+    x[:, 5] = x[:, 1] + x[:, 0] + noise[:, 5]
+    x[:, 3] = np.sin(1.5 * x[:, 0]) + noise[:, 3]
+
+
+def move_named(name, data):
+    """The move, with candidates of which two are the true factors."""
+    pool = [linear(data, [i], [1.0]) for i in (0, 1, 6)]
+    (move,) = (move for move in moves_for(pool) if move.name == name)
+    return move

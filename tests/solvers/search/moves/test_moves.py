@@ -12,6 +12,7 @@ from tests.solvers.search.two_factors import (
     linear,
     measured,
     model_of,
+    move_named,
     problem_of,
 )
 from ucad.solvers.prior import PriorKnowledge
@@ -22,24 +23,6 @@ from ucad.solvers.search.moves import moves_for
 
 RIGHT = children([2, 3], [4, 5])
 NAMES = [move.name for move in moves_for(())]
-
-
-def mixed(x, noise):
-    """x5 hangs on both factors, and x3 bends what it reads."""
-    x[:, 5] = x[:, 1] + x[:, 0] + noise[:, 5]
-    x[:, 3] = np.sin(1.5 * x[:, 0]) + noise[:, 3]
-
-
-@pytest.fixture(scope="module")
-def data():
-    return measured(mixed, n_samples=500)
-
-
-def move_named(name, data):
-    """The move, with candidates of which two are the true factors."""
-    pool = [linear(data, [i], [1.0]) for i in (0, 1, 6)]
-    (move,) = (move for move in moves_for(pool) if move.name == name)
-    return move
 
 
 def curved(problem, factor):

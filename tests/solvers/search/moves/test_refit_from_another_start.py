@@ -1,38 +1,18 @@
 """The same edges, fitted from another start."""
 
 import numpy as np
-import pytest
 
 from tests.solvers.search.two_factors import (
     CLASSES,
     children,
-    linear,
     measured,
     model_of,
+    move_named,
     problem_of,
 )
 from ucad.solvers.regression.fitting import Regression, unit_variance
 from ucad.solvers.search.improve import improve
 from ucad.solvers.search.model import fit_variables
-from ucad.solvers.search.moves import moves_for
-
-
-def mixed(x, noise):
-    """x5 hangs on both factors, and x3 bends what it reads."""
-    x[:, 5] = x[:, 1] + x[:, 0] + noise[:, 5]
-    x[:, 3] = np.sin(1.5 * x[:, 0]) + noise[:, 3]
-
-
-@pytest.fixture(scope="module")
-def data():
-    return measured(mixed, n_samples=500)
-
-
-def move_named(name, data):
-    """The move, with candidates of which two are the true factors."""
-    pool = [linear(data, [i], [1.0]) for i in (0, 1, 6)]
-    (move,) = (move for move in moves_for(pool) if move.name == name)
-    return move
 
 
 def test_a_folded_factor_is_found_from_another_start():
