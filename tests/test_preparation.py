@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import ucad
-from ucad.conclusion import conclude
-from ucad.consensus.auto_fit import fit_known
 from ucad.errors import InvalidInputError
 from ucad.preparation import prepare
 
@@ -40,19 +38,3 @@ def test_a_column_given_twice_is_one_variable(data):
 def test_more_factors_than_variables_are_refused(data):
     with pytest.raises(InvalidInputError, match="at most the number of variables, 16. Got 17"):
         prepare(ucad.UCAD(n_factors=17), data)
-
-
-def test_a_conclusion_is_in_the_units_of_the_data(data):
-    doubled = ucad.InterventionalData.from_arrays(2 * data.x, data.is_intervened)
-    model = ucad.UCAD(n_factors=3, factor_mechanism="linear", variable_mechanism="linear")
-    found = []
-    for given in (data, doubled):
-        ready = prepare(model, given)
-        train, validation = ready.standardised
-        result, _ = fit_known(train, ready.settings, validation=validation)
-        found.append(conclude(result, ready))
-    one, other = found
-    z = one.scm.state_map(data.x)
-    np.testing.assert_allclose(z, other.scm.state_map(doubled.x), atol=1e-6)
-    expected = (one.scm.expected_variables(z), other.scm.expected_variables(z))
-    np.testing.assert_allclose(2 * expected[0], expected[1], atol=1e-6)

@@ -5,7 +5,7 @@ import scipy.sparse
 import ucad
 from ucad.data import rest
 from ucad.data.rest import rows_within
-from ucad.errors import FormatError, InvalidInputError
+from ucad.errors import InvalidInputError
 
 
 @pytest.fixture
@@ -99,20 +99,3 @@ def test_a_mapped_matrix_is_read_with_the_table_beside_it(tmp_path, small_parts)
     assert whole.regime.tolist() == [i % 2 for i in range(400)]
     part = ucad.read(tmp_path / "x.npy", memory=1e-6)
     np.testing.assert_array_equal(part.x, x[part.rest.taken])
-
-
-@pytest.mark.parametrize("content", [b"", b"no array", np.array([object()])])
-def test_what_is_no_mapped_matrix_is_refused(tmp_path, content):
-    if isinstance(content, bytes):
-        (tmp_path / "x.npy").write_bytes(content)
-    else:
-        np.save(tmp_path / "x.npy", content, allow_pickle=True)
-    with pytest.raises(FormatError, match="not an npy file"):
-        ucad.read(tmp_path / "x.npy")
-
-
-def test_a_table_of_other_samples_beside_a_matrix_is_refused(tmp_path):
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(9, 3)))
-    (tmp_path / "x.obs.csv").write_text("target\nX1\nX2\n")
-    with pytest.raises(FormatError, match="one line per sample, 9"):
-        ucad.read(tmp_path / "x.npy")

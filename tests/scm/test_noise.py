@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 
 from ucad.errors import FormatError, InvalidInputError
 from ucad.graph import FactorGraph
@@ -19,8 +18,6 @@ from ucad.scm import (
     save_scm,
 )
 from ucad.scm.families import AffineMap
-from ucad.scm.families.counts import expected_log_count
-from ucad.scm.noise.counts import count_log_prob
 
 Q = np.array([[True], [True], [False], [False]])
 R = np.array([[False], [False], [True], [True]])
@@ -105,25 +102,6 @@ def test_clamping_a_parent_moves_its_children_alone(name):
     torch.testing.assert_close(before.x[:, 1], after.x[:, 1])
     assert after.x[:, 2].mean() > before.x[:, 2].mean() + 0.5
     assert after.x[:, 3].mean() < before.x[:, 3].mean() - 0.3
-
-
-def test_the_expected_logarithm_of_a_count_is_that_of_a_sum_over_all_counts():
-    k = np.arange(20_000)
-    for log_rate, phi in [(-3.0, 0.2), (0.0, 1e-3), (2.0, 2.0), (5.0, 0.2)]:
-        p = stats.nbinom.pmf(k, 1 / phi, 1 / (1 + phi * np.exp(log_rate)))
-        made = expected_log_count(torch.tensor([[log_rate]]).double(), torch.tensor([phi]).double())
-        assert float(made) == pytest.approx(float((np.log1p(k) * p).sum()), abs=1e-4)
-
-
-def test_probabilities_of_counts_are_those_of_scipy():
-    k, phi, mu = np.arange(8.0), 0.4, 1.7
-    mine = count_log_prob(
-        torch.tensor(k)[:, None],
-        torch.full((8, 1), np.log(mu), dtype=torch.float64),
-        torch.tensor([phi], dtype=torch.float64),
-    )
-    wanted = stats.nbinom.logpmf(k, 1 / phi, 1 / (1 + phi * mu))
-    np.testing.assert_allclose(mine[:, 0].numpy(), wanted, rtol=1e-10)
 
 
 def test_units_of_counts_change_nothing_but_units():

@@ -92,24 +92,6 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path, name):
         ucad.read(tmp_path / name)
 
 
-def test_an_npz_with_pickled_objects_is_refused(tmp_path):
-    np.savez(tmp_path / "bad.npz", x=np.array([object()]))
-    with pytest.raises(FormatError, match="plain arrays"):
-        ucad.read(tmp_path / "bad.npz")
-
-
-def test_an_inconsistent_dcdi_folder_is_refused(tmp_path):
-    ucad.write(measured(), tmp_path / "folder")
-    (tmp_path / "folder" / "regime1.csv").write_text("0\n1\n")
-    with pytest.raises(FormatError, match="40 samples, 40 lines of targets, 2 regimes"):
-        ucad.read(tmp_path / "folder")
-    (tmp_path / "folder" / "intervention1.csv").write_text("7\n" * 40)
-    with pytest.raises(FormatError, match="columns below 3. Got '7'"):
-        ucad.read(tmp_path / "folder")
-    with pytest.raises(FormatError, match="is not a folder with"):
-        ucad.read(tmp_path)
-
-
 def test_constant_columns_can_be_left_out_on_request(tmp_path):
     path = tmp_path / "flat.csv"
     path.write_text("a,b,c\n1,0,2\n2,0,1\n3,0,5\n")
