@@ -6,6 +6,12 @@ from typing import Literal
 
 __all__ = ["completion"]
 
+_REGISTERED = """
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+compdef _cyclopts_ucad ucad
+"""
+"""What makes zsh use the function that the script defines, where the script is evaluated."""
+
 
 def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> None:
     """Print the script with which a shell completes ucad's commands, options and choices.
@@ -20,4 +26,5 @@ def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> None:
     """
     from ucad.cli.commands import app
 
-    print(app.generate_completion(shell=shell))
+    script = app.generate_completion(shell=shell)
+    print(script + _REGISTERED if shell == "zsh" else script)

@@ -23,6 +23,8 @@ _METRICS = {
     "mcc_rdc": "Agreement of matched factors up to any one-to-one map (MCC, RDC)",
     "r2_linear": "True factors explained, linearly (R²)",
     "r2_mlp": "True factors explained, by a network (R²)",
+    "cae_up": "Abstraction error, interventions drawn on variables (CAE↑; 0 is exact)",
+    "cae_down": "Abstraction error, interventions drawn on factors (CAE↓; 0 is exact)",
     "dci_disentanglement": "Each learned factor tells of one true factor (DCI disentanglement)",
     "dci_completeness": "Each true factor is in one learned factor (DCI completeness)",
     "dci_informativeness": "True factors predictable from learned ones (DCI informativeness)",
