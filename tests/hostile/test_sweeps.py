@@ -102,3 +102,30 @@ def test_a_grid_without_end_or_sense_is_refused_at_once(tmp_path, axis):
     (tmp_path / "grid.toml").write_text(f"[[grid]]\n{axis}\n")
     with pytest.raises((InvalidInputError, FormatError)):
         read_grid(tmp_path / "grid.toml")
+
+
+ODD_VALUES = [
+    "[[1, 2]]", "[{a = 1}]", "2020-01-01", "true", "-1", "1.5", "inf", "nan", '""', '"x"', "[true]",
+    '[["a"]]', "10000000000000000000000", "12:00:00", "{a = 1}", '["a", 1]', "[[]]", "[nan]",
+]  # fmt: skip
+"""Values of TOML that no setting, or hardly one, may have."""
+
+
+@pytest.mark.parametrize("seed", cases(12, len(ODD_VALUES) * 12))
+def test_a_grid_on_own_data_with_an_odd_value_is_refused_in_words_or_read(tmp_path, seed):
+    from dataclasses import fields
+
+    from ucad.cli.settings import FitSettings
+
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n2,3\n3,1\n")
+    names = ["data", *(field.name for field in fields(FitSettings))]
+    rng = np.random.default_rng(seed)
+    lines = {"data": json.dumps(str(tmp_path / "table.csv"))}
+    lines |= {str(rng.choice(names)): ODD_VALUES[seed % len(ODD_VALUES)]}
+    grid = tmp_path / "grid.toml"
+    grid.write_text("[[grid]]\n" + "\n".join(f"{name} = {lines[name]}" for name in lines))
+    try:
+        tasks = read_grid(grid).tasks
+    except (FormatError, InvalidInputError):
+        return
+    assert all("data" in task for task in tasks)

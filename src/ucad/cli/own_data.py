@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from ucad.cli.settings import FitSettings, resolve
+from ucad.cli.settings import FitSettings, check_kinds, resolve
 from ucad.errors import InvalidInputError, did_you_mean
 
 __all__ = ["HELD_OUT", "canonical", "fit_own"]
@@ -34,8 +34,10 @@ def canonical(task: Mapping[str, Any]) -> dict[str, Any]:
                 f"A task on a data file has no option '{name}'.{did_you_mean(name, known)} Known "
                 f"are {', '.join(known)}."
             )
-    if not isinstance(task["data"], str) or not Path(task["data"]).exists():
-        raise InvalidInputError(f"There is no data file {task['data']!r}.")
+    if not isinstance(task["data"], str):
+        raise InvalidInputError(f"'data' must be the path of a file. Got {task['data']} instead.")
+    if not Path(task["data"]).exists():
+        raise InvalidInputError(f"There is no data file '{task['data']}'.")
     settings, defaults = asdict(_settings(task)), asdict(FitSettings())
     changed = {name: value for name, value in settings.items() if value != defaults[name]}
     return {"data": task["data"]} | changed
@@ -79,6 +81,12 @@ def _settings(task: Mapping[str, Any]) -> FitSettings:
     """The settings of a task; a single name stands for a list of one."""
     values = {name: value for name, value in task.items() if name != "data"}
     for name in ("ignore", "context"):
-        if isinstance(values.get(name), str):
-            values[name] = [values[name]]
+        given = values.get(name, [])
+        values |= {name: [given] if isinstance(given, str) else _plain(given)} if given else {}
+    check_kinds(values, "A task on a data file")
     return resolve(None, values)
+
+
+def _plain(names: Any) -> Any:
+    """A tuple, as settings hold it, is a list, as files do."""
+    return list(names) if isinstance(names, tuple) else names

@@ -14,7 +14,7 @@ from ucad.errors import FormatError, InvalidInputError, did_you_mean
 from ucad.files import read_toml
 from ucad.schema import check_shape
 
-__all__ = ["FitSettings", "resolve"]
+__all__ = ["FitSettings", "check_kinds", "resolve"]
 
 AUTO = "auto"
 """What stands for no choice in the settings that have one."""
@@ -135,17 +135,23 @@ def _of_counts(values: Mapping[str, Any]) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     values = read_toml(path)
     known = [f.name for f in fields(FitSettings)]
-    for name, value in values.items():
+    for name in values:
         if name not in known:
             raise InvalidInputError(
                 f"'{path}' has an unknown setting '{name}'.{did_you_mean(name, known)} Known are "
                 f"{', '.join(known)}."
             )
+    check_kinds(values, f"'{path}'")
+    return values
+
+
+def check_kinds(values: Mapping[str, Any], where: str) -> None:
+    """Refuses settings of the wrong kind, such as a list where a number is wanted."""
+    for name, value in values.items():
         try:
-            check_shape({name: value}, {name: _SHAPES.get(name, str)}, f"'{path}'")
+            check_shape({name: value}, {name: _SHAPES.get(name, str)}, where)
         except FormatError as error:
             raise InvalidInputError(str(error)) from error
-    return values
 
 
 def _toml(value: Any) -> str:

@@ -121,7 +121,9 @@ def _tell(report: SweepReport, output: Path) -> int:
     if len(report.failed) > 5:
         print(f"… and {len(report.failed) - 5} more. Try them again with --retry-failed.")
     if report.left_out:
-        print(f"{len(report.left_out)} fits are left; the same command does them.")
+        n_left = len(report.left_out)
+        left = "1 fit is left; the same command does it." if n_left == 1 else ""
+        print(left or f"{n_left} fits are left; the same command does them.")
     if report.interrupted:
         return INTERRUPTED
     return UNFINISHED if report.failed or report.left_out else DONE
