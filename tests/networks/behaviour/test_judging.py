@@ -5,9 +5,6 @@ import torch
 from torch import nn
 
 from ucad.networks import fit_network
-from ucad.networks.behaviour.concepts import Values
-from ucad.networks.behaviour.gap_fit import GapData, GapParts, Swaps
-from ucad.networks.subject import Subject
 
 
 class Thresholds(nn.Module):
@@ -28,14 +25,3 @@ def test_thresholds_of_sums_of_continuous_inputs_are_concepts():
     lines = found.gaps[0].factors
     assert [line.concept for line in lines] == ["input[0] input[1]", "input[2] input[3]"]
     assert all(line.n_classes == 2 and line.agreement > 0.98 for line in lines)
-
-
-def test_pairs_are_typical_if_the_base_is_in_all_concepts_and_the_source_in_its_own():
-    rows = np.array([5, 7, 9])
-    first = Values(np.zeros(3, dtype=int), np.array([True, True, False]))
-    second = Values(np.zeros(3, dtype=int), np.array([True, False, True]))
-    base, source = np.array([5, 7, 5, 5]), np.array([7, 5, 9, 5])
-    subject = Subject.of(Thresholds(), np.zeros((10, 4), dtype=np.float32), ["sums", "steps"])
-    data = GapData(subject, 0, (), GapParts(rows, rows, rows), (), 0)
-    swaps = Swaps(data, 0, base, source, np.zeros(4, dtype=int))
-    assert swaps.typical(rows, [first, second]).tolist() == [True, False, False, True]
