@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ucad
-from ucad.data.far_values import far_values, told
+from ucad.data.far_values import far_values, row_counters, told
 
 
 def data_of(x):
@@ -52,3 +52,29 @@ def test_a_fit_and_the_summary_say_so_unless_ranks_are_read(x, caplog):
         assert "usual spread" not in caplog.text
         ucad.UCAD(reads="none", **settings).fit(data)
         assert "usual spread" in caplog.text
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.2])
+def test_a_number_that_stands_for_missing_values_is_named_however_often_it_stands(x, share):
+    x[: int(share * len(x)), 1] = -999.0
+    (found,) = far_values(data_of(x))
+    assert (found.variable, found.example) == ("X2", -999.0)
+
+
+def test_the_value_at_which_a_variable_was_clamped_is_not_far(x):
+    x[:200, 0] = 1e4
+    labels = ["X1"] * 200 + [""] * 1800
+    assert far_values(ucad.InterventionalData.from_targets(x, labels)) == []
+
+
+@pytest.mark.parametrize("start", [0, 1, 5000])
+def test_a_column_that_counts_the_samples_is_named(x, start):
+    x[:, 3] = np.arange(len(x)) + start
+    assert row_counters(data_of(x)) == ["X4"]
+
+
+def test_measurements_shuffled_counts_and_steps_of_another_size_count_nothing(x):
+    x[:, 0] = np.random.default_rng(0).permutation(len(x))
+    x[:, 1] = 2.0 * np.arange(len(x))
+    x[:, 2] = np.arange(len(x)) // 2
+    assert row_counters(data_of(x)) == []

@@ -93,3 +93,15 @@ def test_another_name_is_no_slip_but_is_reported_as_unmeasured(target, caplog):
     (record,) = caplog.records
     assert f"'{target}' (7 samples)" in record.getMessage()
     assert "STAT1" not in record.getMessage()
+
+
+def test_labels_that_name_the_samples_are_refused():
+    with pytest.raises(InvalidInputError, match="names the samples, not what was acted on"):
+        check_targets(count_targets(f"cell{at}" for at in range(30)), NAMES)
+
+
+@pytest.mark.parametrize(
+    "labels", [["gone"] * 2, [f"cell{at}" for at in range(9)], ["STAT1", *map(str, range(30))]]
+)
+def test_few_or_repeated_labels_and_those_beside_a_variable_may_be_unmeasured(labels):
+    check_targets(count_targets(labels), NAMES)

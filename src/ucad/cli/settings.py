@@ -117,7 +117,18 @@ def resolve(config: Path | None, options: Mapping[str, Any]) -> FitSettings:
     for name in ("ignore", "context"):
         if name in values:
             values[name] = tuple(values[name])
+    for name in (name for name, shape in _SHAPES.items() if shape is float):
+        if isinstance(values.get(name), int):
+            values[name] = _as_float(name, values[name])
     return FitSettings(**(_of_counts(values) | values))
+
+
+def _as_float(name: str, value: int) -> float:
+    """A whole number as the number that a setting holds."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidInputError(f"'{name}' must be a finite number. Got {value} instead.") from None
 
 
 def _of_counts(values: Mapping[str, Any]) -> dict[str, Any]:
