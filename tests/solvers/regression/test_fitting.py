@@ -72,6 +72,13 @@ def test_starting_from_a_fit_never_makes_it_worse():
     assert everything(y).error(again, x) <= everything(y).error(first, x)
 
 
+def test_a_short_fit_is_not_exact_and_another_goes_on_from_it():
+    x, y = nonlinear_data()
+    short = NET.briefly.fit(x, BOTH, everything(y))
+    whole = NET.fit(x, BOTH, everything(y), short)
+    assert everything(y).error(whole, x) < everything(y).error(short, x) < 0.05 * y.var()
+
+
 def test_a_start_of_another_family_is_not_used():
     x, y = nonlinear_data(200)
     line = LINE.fit(x, BOTH, everything(y))
