@@ -28,12 +28,6 @@ def test_nothing_is_left_of_a_variable_of_two_factors_that_are_both_known(proble
     assert not KnownCandidates(problem, [first, second]).leave_something(6, CAUSES, CAUSES)
 
 
-def test_what_a_rough_candidate_leaves_is_no_other_factor(problem):
-    rough, wrong = (linear(problem.data, [0, 1], [1, slip]) for slip in (0.1, 0.5))
-    assert not KnownCandidates(problem, [rough]).leave_something(3, CAUSES, CAUSES)
-    assert KnownCandidates(problem, [wrong]).leave_something(3, CAUSES, CAUSES)
-
-
 def test_a_candidate_counts_only_if_all_its_variables_are_usable(problem):
     known = KnownCandidates(problem, [linear(problem.data, [2], [1])])
     assert known.leave_something(3, CAUSES, CAUSES)

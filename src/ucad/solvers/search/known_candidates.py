@@ -15,10 +15,6 @@ from ucad.solvers.search.causes import parent_sets
 
 __all__ = ["KnownCandidates"]
 
-MIN_SHARE = 0.1
-"""Of the nats that known candidates explain of a variable, that others must explain of the rest:
-what rough fits leave is predictable, too, by some per cent, and is no other factor."""
-
 
 @dataclass(frozen=True, eq=False)
 class KnownCandidates:
@@ -53,22 +49,11 @@ class KnownCandidates:
         candidates = [f for f in self.functions if usable[f.parents].all()]
         if not candidates:
             return True
-        regression = self.problem.regression(j)
-        left = self._left(candidates, regression)[:, None]
+        left = self._left(candidates, self.problem.regression(j))[:, None]
         only = np.zeros((len(allowed), len(allowed)), dtype=bool)
         only[:, j] = allowed
-        (parents,), more = parent_sets(self.problem, only, lambda _: left, backward=False, of=[j])
-        known = self._nats(regression, left[:, 0])
-        return len(parents) > 0 and float(more[0]) > MIN_SHARE * known
-
-    def _nats(self, regression: Regression, left: Float[np.ndarray, " samples"]) -> float:
-        """What is known of the target, given what is left of it."""
-        mass = float(regression.weights.sum())
-        mean = float(regression.weights @ regression.target) / mass
-        before = float(regression.weights @ (regression.target - mean) ** 2) / mass
-        after = float(regression.weights @ left**2) / mass
-        floor = self.problem.floor
-        return regression.n_samples / 2 * float(np.log((before + floor) / (after + floor)))
+        (parents,), _ = parent_sets(self.problem, only, lambda _: left, backward=False, of=[j])
+        return len(parents) > 0
 
     def _left(
         self, candidates: Sequence[Function], regression: Regression
