@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from experiments.networks.behaviour_page import table_lines
 from experiments.networks.boolean_networks import (
     ACTIVATIONS,
     FUNCTIONS,
@@ -61,7 +63,12 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[2000, 2001, 2002])
     parser.add_argument("--table", type=Path, default=Path("docs/results/behaviour.jsonl"))
     parser.add_argument("--commit", default="", help="written into every row")
+    parser.add_argument("--page", action="store_true", help="print the table, and run nothing")
     options = parser.parse_args()
+    if options.page:
+        rows = [json.loads(line) for line in options.table.read_text().splitlines()]
+        print("\n".join(table_lines(rows)))
+        return
     torch.set_num_threads(1)
     for study in options.studies:
         for seed in options.seeds:

@@ -40,6 +40,7 @@ def test_the_table_names_the_known_factors_and_all_controls(table):
     line = table["a"]
     assert line.score.mean == 1.0
     assert {control.kind for control in line.controls} == {
+        "nothing is swapped",
         "copy of the source's output",
         "sources of other pairs",
         "learned, decoder trained anew",
@@ -65,6 +66,7 @@ def test_the_table_names_the_known_factors_and_all_controls(table):
     assert line.control("hybrid inputs, wrong blocks").score.mean < 0.8
     assert line.control("copy of the source's output").score.mean < 0.9
     assert line.control("sources of other pairs").score.mean < 0.8
+    assert line.control("nothing is swapped").score.mean == 0.5
 
 
 def test_what_the_raw_input_gives_as_well_is_not_distinguished(table):

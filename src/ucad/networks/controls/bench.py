@@ -132,6 +132,10 @@ class Bench:
         """Where the source's own decision is the expected one: a copy of the output is right."""
         return np.asarray(self.decisions[self.at(pairs.source)] == pairs.expected)
 
+    def unswapped(self, pairs: SwapPairs) -> Bool[np.ndarray, " pairs"]:
+        """Where the base's own decision is the expected one: to do nothing is right."""
+        return np.asarray(self.decisions[self.at(pairs.base)] == pairs.expected)
+
     def swapped_sites(
         self, pairs: SwapPairs, units: Bool[np.ndarray, " units"]
     ) -> Bool[np.ndarray, " pairs"]:

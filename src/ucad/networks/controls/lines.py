@@ -130,6 +130,7 @@ def control_lines(
         n_starts: of its descent.
     """
     bench, pairs = found.bench, found.to_score
+    yield found.line("nothing is swapped", Role.PLACEBO, [bench.unswapped(pairs)], found.right)
     yield found.line(
         "copy of the source's output", Role.PLACEBO, [bench.copied(pairs)], found.right
     )
