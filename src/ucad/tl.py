@@ -77,32 +77,42 @@ def factors(  # noqa: PLR0913 - the user's front door: every option by its own n
     data = from_anndata(adata, options)
     plain = UCAD(measurement="counts" if counts else "none")
     fitted = (plain if model is None else model).fit(data)
-    graph = fitted.graph_
-    strengths = edge_strengths(fitted.scm_, fitted.sample_)
-    columns = fitted.columns_.variable
     labels = [label_of(label) for label in adata.obs[target]]
-    named = names_as_labelled(adata.var, labels, control).names
-    place = {name: row for row, name in enumerate(unique_names(named))}
+    names = unique_names(names_as_labelled(adata.var, labels, control).names)
+    adata.obsm[f"X_{key}"] = _of_all_cells(fitted, data)
+    for side, loadings in _loadings(fitted, data, names).items():
+        adata.varm[f"{key}_{side}"] = loadings
+    adata.uns[key] = _summary(fitted, data)
+    return fitted
+
+
+def _loadings(model: UCAD, data: InterventionalData, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Genes × factors: the strengths of the edges into and out of factors, by the genes' names."""
+    graph, strengths = model.graph_, edge_strengths(model.scm_, model.sample_)
+    place = {name: row for row, name in enumerate(names)}
     found = np.array([name in place for name in data.variable_names])
     genes = np.array([place[name] for name in data.variable_names if name in place], dtype=int)
-    adata.obsm[f"X_{key}"] = _of_all_cells(fitted, data)
+    loadings = {}
     for side, edges, strength in (
         ("parents", graph.Q, strengths.into),
         ("children", graph.R, strengths.out_of),
     ):
-        loadings = np.zeros((len(place), graph.n_factors))
-        loadings[genes] = np.where(edges, strength, 0.0)[columns][found]
-        adata.varm[f"{key}_{side}"] = loadings
-    adata.uns[key] = {
-        "factor_names": np.array(graph.factor_names, dtype=object),
-        "verdict": fitted.certificate_.verdict,
-        "may_claim": {one.what: one.answer.value for one in fitted.certificate_.permissions},
-        "status": str(fitted.status_),
-        "settings": {name: str(value) for name, value in fitted.get_params(deep=False).items()},
+        loadings[side] = np.zeros((len(place), graph.n_factors))
+        loadings[side][genes] = np.where(edges, strength, 0.0)[model.columns_.variable][found]
+    return loadings
+
+
+def _summary(model: UCAD, data: InterventionalData) -> dict[str, Any]:
+    """What `uns` keeps: names, claims, how the fit ended, and the settings."""
+    return {
+        "factor_names": np.array(model.graph_.factor_names, dtype=object),
+        "verdict": model.certificate_.verdict,
+        "may_claim": {one.what: one.answer.value for one in model.certificate_.permissions},
+        "status": str(model.status_),
+        "settings": {name: str(value) for name, value in model.get_params(deep=False).items()},
         "fingerprint": data.fingerprint,
         "notes": np.array(data.notes, dtype=object),
     }
-    return fitted
 
 
 def _of_all_cells(model: UCAD, data: InterventionalData) -> np.ndarray:

@@ -140,11 +140,6 @@ def directions(
     alone = int(_by_pattern_alone(graph, found.rests).sum())
     is_weak = not by_layers and 2 * max(never_acted, alone) > n_edges
     answer = _answer(counts, n_edges, is_weak=is_weak)
-    loose = [
-        graph.factor_names[k]
-        for k in range(graph.n_factors)
-        if (left | against)[np.ix_(graph.Q[:, k], graph.R[:, k])].any()
-    ]
     details = {
         "n_edges": n_edges,
         "by_layers": counts[Rests.LAYERS],
@@ -157,7 +152,7 @@ def directions(
         "edges_leaving_variables_never_acted_on": never_acted,
         "edges_contradicted": _named(graph.variable_names, against),
         "edges_not_oriented": _named(graph.variable_names, left),
-        "factors_not_oriented": loose,
+        "factors_not_oriented": _factors_with(graph, left | against),
     }
     return Claim(
         "directions",
@@ -168,6 +163,15 @@ def directions(
         'rules), since the lemma "Identifiability of G_L" does not hold as stated',
         details,
     )
+
+
+def _factors_with(graph: FactorGraph, edges: Bool[np.ndarray, "variables variables"]) -> list[str]:
+    """The names of the factors that carry any of these edges."""
+    return [
+        graph.factor_names[k]
+        for k in range(graph.n_factors)
+        if edges[np.ix_(graph.Q[:, k], graph.R[:, k])].any()
+    ]
 
 
 def _by_pattern_alone(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +76,6 @@ def fit_recording(
     from ucad.cli.progress import shown_progress
     from ucad.networks import NetworkSettings, decide_by, fit_network, load_recording
     from ucad.networks.cost import fit_cost
-    from ucad.networks.own_answers import found_concepts
 
     reference = asked.model
     assert reference is not None, "asks_network has looked"
@@ -98,23 +98,32 @@ def fit_recording(
         print(_expected(cost, options.max_seconds), flush=True)
     with shown_progress(quiet=quiet or json) as progress, told_if_the_model_fails():
         found = fit_network(network, inputs, recording, options, progress)
-    settings_kept: dict[str, object] = {
+    about = {"path": path.name, "model": reference, "inputs": str(where)}
+    page = _save(found, output, _kept_settings(found, asked, parts), about, force=force)
+    _tell(found, output, page, json=json)
+    if not json:
+        print(_next_step(path, output, asked, where))
+    return DONE if found.status.converged and page is not None else UNFINISHED
+
+
+def _kept_settings(
+    found: NetworkFit, asked: NetworkOptions, parts: Mapping[str, Sequence[str]]
+) -> dict[str, object]:
+    """What steering the run needs to know of its fit."""
+    from ucad.networks.own_answers import found_concepts
+
+    kept: dict[str, object] = {
         "solver": found.solver,
         "decide": asked.decide,
         "replaces": found.replaces,
     }
     if found.solver == "behaviour":
-        settings_kept["concepts"] = [asdict(one) for one in found_concepts(found.gaps)]
+        kept["concepts"] = [asdict(one) for one in found_concepts(found.gaps)]
     if parts:
-        settings_kept["parts"] = parts
+        kept["parts"] = parts
     if asked.read_output is not None:
-        settings_kept["read_output"] = asked.read_output
-    about = {"path": path.name, "model": reference, "inputs": str(where)}
-    page = _save(found, output, settings_kept, about, force=force)
-    _tell(found, output, page, json=json)
-    if not json:
-        print(_next_step(path, output, asked, where))
-    return DONE if found.status.converged and page is not None else UNFINISHED
+        kept["read_output"] = asked.read_output
+    return kept
 
 
 def _expected(cost: FitCost, max_seconds: float | None) -> str:

@@ -109,13 +109,7 @@ def steer(
         Print the JSON instead of a table.
     """
     from ucad.files import read_json, write_text
-    from ucad.networks import (
-        Steering,
-        SteeringSettings,
-        SubspaceSettings,
-        decide_by,
-        load_recording,
-    )
+    from ucad.networks import Steering, decide_by, load_recording
     from ucad.runs import STEERING, load_run
 
     fitted, path = load_run(run), output or run / STEERING
@@ -132,13 +126,7 @@ def steer(
     with told_if_the_model_fails():
         own = fitted.settings.get("concepts") or ()
         if labels is not None or own:
-            settings = SteeringSettings(
-                n_draws=draws,
-                ceiling_directions=ceiling,
-                n_starts=starts,
-                subspace=SubspaceSettings(n_steps=steps),
-                seed=seed,
-            )
+            settings = _settings(draws, ceiling, starts, steps, seed)
             parts = fitted.settings.get("parts") or {}
             told = _Concepts(labels, own, pairs, decided, read_blocks(blocks), parts, quiet=json)
             result, text = told.table(steering, rows, settings)
@@ -149,6 +137,18 @@ def steer(
         result["doses"] = _doses(steering, rows, _Draws(pairs, draws, seed), decided)
     write_text(path, json_module.dumps(result, indent=1, ensure_ascii=False))
     print(json_module.dumps(result) if json else f"{text}\n\nWritten to {path}")
+
+
+def _settings(draws: int, ceiling: int, starts: int, steps: int, seed: int) -> SteeringSettings:
+    from ucad.networks import SteeringSettings, SubspaceSettings
+
+    return SteeringSettings(
+        n_draws=draws,
+        ceiling_directions=ceiling,
+        n_starts=starts,
+        subspace=SubspaceSettings(n_steps=steps),
+        seed=seed,
+    )
 
 
 def _noted_reader(settings: Mapping[str, Any]) -> str | None:

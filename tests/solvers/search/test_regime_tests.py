@@ -1,50 +1,32 @@
-"""What regimes show, and what they had the power to show."""
+"""What regimes show of what a variable acts on."""
 
 import numpy as np
+import pytest
 
-from ucad.data import InterventionalData
+from tests.solvers.search.one_effect import one_effect
 from ucad.scm.families import AFFINE
-from ucad.solvers.search.evidence import WEAK, interventional_evidence
-from ucad.solvers.search.regime_tests import POWER
-
-
-def weak_effect(slope, *, clamp_at=None, n_rows=70):
-    """x0 → x1 with a given slope; x0 is clamped in 70 of 1070 samples."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((1000 + n_rows, 3))
-    clamped = np.zeros(x.shape, dtype=bool)
-    clamped[:n_rows, 0] = True
-    if clamp_at is not None:
-        x[:n_rows, 0] = clamp_at
-    x[:, 1] += slope * x[:, 0]
-    return InterventionalData.from_arrays(x, clamped)
-
-
-def test_an_effect_too_weak_to_be_seen_stays_open():
-    """Seventy samples at one standard deviation show 0.2² · 70 / 2, less than two nats."""
-    evidence = interventional_evidence(weak_effect(0.2, clamp_at=1.0), AFFINE)
-    assert evidence.nats[0, 1] < POWER
-    assert not evidence.is_tested[0, 1]
-    assert evidence.is_open[0, 1]
-
-
-def test_an_effect_that_would_have_been_seen_is_closed_where_there_is_none():
-    """x1 and x0 go together at rest; far from rest x0 is set, and x1 does not follow."""
-    rng = np.random.default_rng(0)
-    cause = rng.standard_normal(1070)
-    x = np.column_stack([cause, cause, rng.standard_normal(1070)])
-    x[:, :2] += 0.5 * rng.standard_normal((1070, 2))
-    clamped = np.zeros(x.shape, dtype=bool)
-    clamped[:70, 0] = True
-    x[:70, 0] = -3.0
-    evidence = interventional_evidence(InterventionalData.from_arrays(x, clamped), AFFINE)
-    assert evidence.is_tested[0, 1]
-    assert evidence.nats[0, 1] < WEAK
-    assert not evidence.is_open[0, 1]
-    assert evidence.is_open[1, 0]  # x1 was never acted on
+from ucad.solvers.search.evidence import interventional_evidence
+from ucad.solvers.search.regime_tests import RegimeTests
 
 
 def test_a_strong_effect_is_an_ancestor():
-    evidence = interventional_evidence(weak_effect(1.0, clamp_at=-3.0), AFFINE)
+    evidence = interventional_evidence(one_effect(1.0, clamp_at=-3.0), AFFINE)
     assert evidence.ancestors.tolist() == [[False, True, False], [False] * 3, [False] * 3]
     assert evidence.never_acted_on.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("clamp_at", [None, -3.0])
+def test_the_moments_of_untouched_samples_are_those_of_numpy(clamp_at):
+    data = one_effect(0.5, clamp_at=clamp_at)
+    cross, variance = RegimeTests(data, AFFINE).untouched_moments
+    at_rest = data.x[~data.is_intervened.any(axis=1)]
+    assert cross[:, 0] == pytest.approx(np.cov(at_rest.T, bias=True)[0] * len(at_rest), rel=1e-6)
+    assert variance == pytest.approx(at_rest.var(axis=0), rel=1e-6)
+
+
+def test_a_clamp_at_one_value_is_constant_and_moves_the_mean():
+    fixed, drawn = (RegimeTests(one_effect(0.5, clamp_at=at), AFFINE) for at in (-3.0, None))
+    assert fixed.is_constant.tolist() == [True, False, False]
+    assert fixed.is_moved[0]
+    assert not drawn.is_constant.any()
+    assert not drawn.is_moved.any()

@@ -11,6 +11,7 @@ from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
 from ucad.scm.families import Family
 from ucad.solvers.regression.moments import masked_covariance
+from ucad.solvers.search.regime_power import is_tested
 from ucad.solvers.search.regime_tests import RegimeTests
 
 __all__ = ["Evidence", "interventional_evidence"]
@@ -81,7 +82,7 @@ def interventional_evidence(data: InterventionalData, family: Family) -> Evidenc
     return Evidence(
         nats=nats,
         ancestors=ancestors,
-        is_tested=tests.is_tested(),
+        is_tested=is_tested(tests),
         still_listens=tests.still_listens,
         never_acted_on=np.logical_not(data.is_intervened.any(axis=0)),
     )

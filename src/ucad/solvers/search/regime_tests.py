@@ -15,14 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ucad._types import BooleanMatrix
 from ucad.data import InterventionalData
 from ucad.data.kinds import RegimeKind
 from ucad.data.moments import RowsByVariable, product
 from ucad.scm.families import Family
 from ucad.solvers.search.regime_groups import MIN_SLOPE, Groups, Slopes, means_differ
 
-__all__ = ["POWER", "RegimeTests"]
+__all__ = ["RegimeTests"]
 
 MIN_ALONE = 10
 """Samples in which a variable alone is acted on, for a contrast: a mean of ten is known to a third
@@ -30,13 +29,6 @@ of a standard deviation."""
 
 MIN_REFERENCE = 50
 """Samples in which nothing is acted on, to serve as reference; else those in which v is free."""
-
-MIN_ROWS = 50
-"""Samples with a varying clamp after which a pair counts as tested."""
-
-POWER = 15.0
-"""Nats an effect must be expected to show before its absence counts: T then misses a line of
-3 nats with probability 1e-3, (√6 + 3.09)² / 2."""
 
 PREFERRED = 3.0
 """Nats beyond log n by which 'v still listens to its causes' must fit some variable better. Where
@@ -312,56 +304,11 @@ class RegimeTests:
             nats -= size / 2 * np.log(np.maximum(variance, 1e-12))
         return np.maximum(nats, 0.0)
 
-    def is_tested(self) -> BooleanMatrix:
-        """Which pairs had the power to show an effect worth an edge.
-
-        Expected are Σ f² · slope² / (2 var x_j) nats, f the change of x_v and the slope of x_j on
-        x_v that of the reference samples. Where v takes varying values from outside, enough
-        samples are power, too, unless the reference samples show an effect that is too weak to be
-        seen there: a slope may be 0 and the effect not.
-        """
-        data, n = self.data, self.data.n_variables
-        tested = np.zeros((n, n), dtype=bool)
-        square = self.alone.sums(self.change**2)
-        place = {int(v): at for at, v in enumerate(self.contrasted)}
-        for v in self.targets.tolist():
-            rows, hidden = self.acted_on[v], np.zeros(n, dtype=bool)
-            if v in place:
-                expected, association = self._expected(v, float(square[place[v]]))
-                tested[v] = expected >= POWER
-                hidden = (expected < POWER) & (association > POWER)
-            if len(rows) >= MIN_ROWS and not (self.is_constant[v] or self.still_listens[v]):
-                enough = len(rows) - data.is_left_out[rows].sum(axis=0) >= MIN_ROWS
-                tested[v] |= enough & ~hidden
-        return tested
-
-    def _expected(
-        self, v: int, square: float
-    ) -> tuple[Float[np.ndarray, " variables"], Float[np.ndarray, " variables"]]:
-        """Nats that the regime of v should show, and those of the reference itself."""
-        cross, variance, n_rest = self._reference(v)
-        own = max(float(cross[v]), 1e-12)
-        per_square = (cross / own) ** 2 / (2 * np.maximum(variance, 1e-12))
-        return square * per_square, own * per_square * (n_rest > 0)
-
-    def _reference(
-        self, v: int
-    ) -> tuple[Float[np.ndarray, " variables"], Float[np.ndarray, " variables"], int]:
-        """Sums of x_j x_v, centred, and variances of x_j over the reference of v."""
-        if self.has_rest:
-            cross, variance = self._untouched_moments
-            return cross[:, np.searchsorted(self.contrasted, v)], variance, len(self.untouched)
-        moments, here = self.data.moments, self.data.x[self.acted_on[v]].astype(np.float64)
-        n_rest = self.data.n_samples - len(here)
-        mean = (moments.sums - here.sum(axis=0)) / n_rest
-        cross = moments.total[v] - here[:, v] @ here - n_rest * mean[v] * mean
-        square = np.diagonal(moments.total) - np.einsum("sj,sj->j", here, here)
-        return cross, square / n_rest - mean**2, n_rest
-
     @cached_property
-    def _untouched_moments(
+    def untouched_moments(
         self,
     ) -> tuple[Float[np.ndarray, "variables groups"], Float[np.ndarray, " variables"]]:
+        """Σ x_j x_v, centred, over the untouched samples, v contrasted; and variances of x_j."""
         at_rest = self.data.x[self.untouched]
         mean = at_rest.mean(axis=0, dtype=np.float64)
         at_rest = at_rest - mean.astype(at_rest.dtype)
