@@ -34,6 +34,18 @@ def fresh(name: str) -> list[dict[str, Any]]:
     return next((rows for rows in rounds(name) if rows), rows_in(name))
 
 
+def newest_of_cells(name: str) -> list[dict[str, Any]]:
+    """The rows of every cell in the newest round that has any of that cell."""
+    cells: dict[str, list[dict[str, Any]]] = {}
+    for rows in reversed(rounds(name)):
+        cells |= {cell: [row for row in rows if _cell(row) == cell] for cell in map(_cell, rows)}
+    return [row for rows in cells.values() for row in rows]
+
+
+def _cell(row: Row) -> str:
+    return str(row["task"]["cell"])
+
+
 def rounds(name: str) -> list[list[dict[str, Any]]]:
     """The rows of every round of reports, the newest first."""
     return [rows_in(f"{first}/{name}") for first in ROUNDS]
@@ -159,7 +171,7 @@ def results_page() -> str:
     old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
     mended = [rows_in(f"recovery-{name}-mended.jsonl") for name in ("old", "new")]
     turned = [rows_in(f"recovery-{name}-3.jsonl") for name in ("old", "new", "auto")]
-    screen, counted = fresh("screens.jsonl"), fresh("factors.jsonl")
+    screen, counted = fresh("screens.jsonl"), newest_of_cells("factors.jsonl")
     measured, read = fresh("real_measurements.jsonl"), fresh("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("claims-2.jsonl")
