@@ -183,9 +183,9 @@ def results_page() -> str:
         version=ucad.__version__,
         current=current_table(told, not_told, fresh("recovery-paper.jsonl")),
         screens_seeds=seeds_of(screen),
-        factors_seeds=seeds_of(counted),
         real_seeds=seeds_of(measured),
         claims_seeds=seeds_of(claimed_3),
+        claims_commit=", ".join(sorted({str(row.get("commit")) for row in claimed_3})),
         old_commit=OLD_COMMIT,
         screens_commit=commits(screen),
         ablation_commit=commits(moves),
@@ -203,7 +203,6 @@ def results_page() -> str:
         claims_2=claims.table(claimed_2) if claimed_2 else "Not run.",
         claims_3=claims.table(claimed_3) if claimed_3 else "Not run yet.",
         factors=factors.table(counted) if counted else "Not run yet.",
-        factors_commit=commits(counted),
     )
 
 

@@ -114,7 +114,7 @@ def test_other_tables_are_left_to_scikit_learn(table):
         (Path("t.csv"), r"ucad.read\(path\)"), ({"a": [1.0]}, "pandas.DataFrame"),
         ({1.0}, "Got set"), ((row for row in X), "Make a list"),
     ],
-    ids=str,
+    ids=lambda part: type(part).__name__ if not isinstance(part, str) else part,
 )  # fmt: skip
 def test_what_is_no_table_is_refused_with_what_to_do(given, advice):
     with pytest.raises(InvalidInputError, match=f"samples × variables.*{advice}"):

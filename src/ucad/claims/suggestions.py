@@ -38,7 +38,7 @@ SILENT_WEIGHT = 1.5
 """The weight of regimes that move something without a measured target: above any finding."""
 
 HEARD_WEIGHT = 1.2
-"""The weight of clear feedback: just above any finding, and twice that where nothing is left."""
+"""The weight of one clear feedback: just above any finding, twice that where nothing is left."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,8 @@ def _hear_interventions(ballot: _Ballot, evidence: Evidence) -> None:
     ballot.add("cause", SILENT_WEIGHT, evidence.silent)
     ballot.add("regime", SILENT_WEIGHT, evidence.silent)
     if evidence.back and evidence.back[0]["is_heard"]:
-        ballot.add("feedback", HEARD_WEIGHT, _pairs(evidence.back, is_heard=True))
+        weight = HEARD_WEIGHT / _n_loops(evidence.back)
+        ballot.add("feedback", weight, _pairs(evidence.back, is_heard=True))
 
 
 def _hear_doubts(ballot: _Ballot, evidence: Evidence, shapes: Sequence[str]) -> None:
@@ -154,6 +155,16 @@ def _hear_doubts(ballot: _Ballot, evidence: Evidence, shapes: Sequence[str]) -> 
     is_heard = bool(evidence.back) and bool(evidence.back[0]["is_heard"])
     weight = HEARD_WEIGHT if is_heard else CONTRADICTED_WEIGHT
     ballot.add("feedback", weight, _pairs(evidence.back, is_heard=is_heard))
+
+
+def _n_loops(back: Sequence[Mapping[str, Any]]) -> int:
+    """How many effects must act back, at least, to explain what is heard.
+
+    One that acts back is heard at all its causes, or by all its effects at one cause. Where half of
+    the variables would have to, one wrong graph is likelier.
+    """
+    heard = [row for row in back if row["is_heard"]]
+    return min(len({row["effect"] for row in heard}), len({row["cause"] for row in heard}))
 
 
 def _pairs(back: Sequence[Mapping[str, Any]], *, is_heard: bool) -> list[str]:
