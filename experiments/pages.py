@@ -195,7 +195,6 @@ def results_page() -> str:
         real=real_measurements.table(measured) if measured else "Not run yet.",
         real_commit=commits(measured),
         readings=measurement.table(read) if read else "Not run yet.",
-        readings_seeds=seeds_of(read),
         readings_commit=commits(read),
         screens=screens.table(screen),
         ablation=ablation.table(moves),
