@@ -48,6 +48,7 @@ def deferred() -> Iterator[Request]:
     Only signals that would raise `KeyboardInterrupt` are held back, and only in the main thread,
     where Python handles them.
 
+    >>> _ = signal.signal(signal.SIGINT, signal.default_int_handler)  # as Python starts
     >>> with deferred() as request:
     ...     signal.raise_signal(signal.SIGINT)
     >>> request.came

@@ -140,7 +140,7 @@ def _hear_interventions(ballot: _Ballot, evidence: Evidence) -> None:
     ballot.add("cause", SILENT_WEIGHT, evidence.silent)
     ballot.add("regime", SILENT_WEIGHT, evidence.silent)
     if evidence.back and evidence.back[0]["is_heard"]:
-        weight = HEARD_WEIGHT / _n_loops(evidence.back)
+        weight = HEARD_WEIGHT / (1 + (_n_loops(evidence.back) - 1) / 2)
         ballot.add("feedback", weight, _pairs(evidence.back, is_heard=True))
 
 
@@ -160,8 +160,9 @@ def _hear_doubts(ballot: _Ballot, evidence: Evidence, shapes: Sequence[str]) -> 
 def _n_loops(back: Sequence[Mapping[str, Any]]) -> int:
     """How many effects must act back, at least, to explain what is heard.
 
-    One that acts back is heard at all its causes, or by all its effects at one cause. Where half of
-    the variables would have to, one wrong graph is likelier.
+    One that acts back is heard at all its causes, or by all its effects at one cause. Where many of
+    the variables would have to, one wrong graph is likelier. A further loop counts half, since one
+    is heard at its siblings, too.
     """
     heard = [row for row in back if row["is_heard"]]
     return min(len({row["effect"] for row in heard}), len({row["cause"] for row in heard}))
