@@ -94,6 +94,7 @@ class ReadOptions:
     memory: float = DEFAULT_MEMORY
 
     def __post_init__(self) -> None:
+        _check_columns(self.target, self.ignore)
         check_policy(self.missing)
         check_memory(self.memory)
         if self.counts and self.log_counts:
@@ -108,6 +109,19 @@ class ReadOptions:
             f.name
             for f in fields(self)
             if getattr(self, f.name) not in (None, "", False, {}, (), [], POLICIES[0], f.default)
+        )
+
+
+def _check_columns(target: Any, ignore: Any) -> None:
+    """Refuses what cannot be names of columns, before anything is compared with it."""
+    if not (target is None or isinstance(target, str)):
+        raise InvalidInputError(
+            f"'target' must be the name of a column. Got {type(target).__name__} instead."
+        )
+    are_names = isinstance(ignore, list | tuple | set | frozenset)
+    if not (isinstance(ignore, str) or (are_names and all(isinstance(n, str) for n in ignore))):
+        raise InvalidInputError(
+            f"'ignore' must be a list of names of columns. Got {type(ignore).__name__} instead."
         )
 
 
