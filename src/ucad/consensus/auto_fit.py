@@ -253,7 +253,7 @@ def _of_path(climb: PathSearch, path: FactorPath) -> FitResult:
     aid = Help(part, climb.progress)
     if path.cut_short:
         run = climb.runs[m]
-        run.out_of_time, run.interrupted = not climb.interrupted, climb.interrupted
+        run.interrupted = climb.interrupted
         return as_result(run, aid)
 
     def search(one: Class) -> FitResult:

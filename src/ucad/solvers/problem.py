@@ -161,12 +161,13 @@ class Problem:
         self,
         columns: Float[np.ndarray, "samples columns"],
         targets: Float[np.ndarray, "samples variables"],
+        family: Family,
+        floor: float = 0.0,
     ) -> Float[np.ndarray, "variables columns"]:
         """Nats that functions of each column alone gain for each target where it is free."""
         if self.weights is None:
-            family = self.variable_family
-            return explained_nats(columns, targets, self.data.is_left_out, family)
-        return explained_nats_weighted(columns, targets, self.weights)
+            return explained_nats(columns, targets, self.data.is_left_out, family, floor)
+        return explained_nats_weighted(columns, targets, self.weights, floor)
 
     def noise_of(
         self, functions: Sequence[Function]

@@ -19,7 +19,6 @@ from ucad.solvers.search.model import (
     changed_factors,
     edited,
     fit_variables,
-    is_acyclic,
     polish,
     pseudo_target,
     refit,
@@ -83,13 +82,6 @@ def test_an_edit_fits_what_it_touches_and_nothing_else(problem, model):
     assert after.variables[6].parents.tolist() == [0]
     new = Edit(model.R, {0: linear(problem.data, [0, 7], [1.0, 0.1])})
     assert edited(problem, model, new, THOROUGH)[1] == {2, 3}
-
-
-def test_cycles_are_found():
-    Q, R = children([0], [2]), children([2], [3])
-    assert is_acyclic(Q, R)
-    assert not is_acyclic(Q, children([2], [0]))
-    assert not is_acyclic(Q, children([0], [3]))
 
 
 def test_relabelling_moves_factors_with_their_functions(problem, model):

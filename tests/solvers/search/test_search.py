@@ -30,7 +30,7 @@ def test_stages_are_told_in_order_and_the_score_never_falls(clamped):
     scores = [row["score"] for row in run.trace]
     assert scores == sorted(scores)
     assert not run.interrupted
-    assert not run.out_of_time
+    assert not run.was_cut_short
     assert run.model.R[2:6].any(axis=1).all()
 
 
@@ -50,7 +50,7 @@ def test_linear_problems_do_without_moves(clamped):
 def test_out_of_time_before_it_begins_there_is_an_empty_model(clamped):
     late = replace(problem_of(clamped), budget=Budget(1e-9))
     run = Search(late).run()
-    assert run.out_of_time
+    assert run.was_cut_short
     assert not run.model.Q.any()
     assert np.isfinite(run.model.score)
 

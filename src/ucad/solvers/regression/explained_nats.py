@@ -25,10 +25,12 @@ def explained_nats(
     x: VariableSamples,
     is_intervened: WhichIntervened,
     family: Family,
+    floor: float = 0.0,
 ) -> Float[np.ndarray, "variables columns"]:
     """Log-likelihood that functions of each column alone gain for each variable where it is free.
 
-    Approximate: clamped samples of a variable count as if they were at its mean.
+    Approximate: clamped samples of a variable count as if they were at its mean. Nothing below a
+    variance of `floor` is worth explaining.
     """
     counts = len(x) - is_intervened.sum(axis=0)
     gains = np.zeros((x.shape[1], columns.shape[1]))
@@ -43,7 +45,7 @@ def explained_nats(
             total = np.maximum(np.einsum("sj,sj->j", targets, targets), 1e-12)
             cross = (basis.T @ targets).astype(np.float64)
             explained = (cross**2).reshape(features.shape[1], -1, len(total)).sum(axis=1)
-            share = np.minimum(explained / total, 1 - 1e-9)
+            share = np.minimum(explained / (total + floor * counts[of]), 1 - 1e-9)
             gains[of, some] = (-counts[of] / 2 * np.log1p(-share)).T
     return gains
 

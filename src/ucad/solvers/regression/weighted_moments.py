@@ -46,6 +46,7 @@ def explained_nats_weighted(
     columns: Float[np.ndarray, "samples columns"],
     targets: Float[np.ndarray, "samples targets"],
     weights: Float[np.ndarray, "samples targets"],
+    floor: float = 0.0,
 ) -> Float[np.ndarray, "targets columns"]:
     """Log-likelihood that a line in each column alone gains for each target.
 
@@ -54,7 +55,7 @@ def explained_nats_weighted(
     mass = np.maximum(weights.sum(axis=0), 1e-300)
     weighted = weights * targets
     mean_t, mean_f = weighted.sum(axis=0) / mass, columns.T @ weights / mass
-    total = (weighted * targets).sum(axis=0) / mass - mean_t**2
+    total = (weighted * targets).sum(axis=0) / mass - mean_t**2 + floor
     spread = (columns**2).T @ weights / mass - mean_f**2
     cross = columns.T @ weighted / mass - mean_f * mean_t
     share = cross**2 / np.maximum(spread * total, 1e-12)

@@ -15,7 +15,6 @@ from ucad.data import InterventionalData
 from ucad.graph import boolean_product
 from ucad.scm.families import Function
 from ucad.solvers.problem import Problem
-from ucad.solvers.regression.explained_nats import explained_nats
 from ucad.solvers.regression.fitting import unit_variance
 from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.regression.parent_selection import fit_with_selection
@@ -202,10 +201,7 @@ class Candidates:
     def _alone(self, targets: VariableSamples) -> Float[np.ndarray, "variables variables"]:
         """Nats that functions of each admissible variable alone explain of each target."""
         family = self.problem.reading_family
-        if self.problem.weights is not None:
-            gains = self.problem.explained_nats(self.data.x, targets)
-        else:
-            gains = explained_nats(self.data.x, targets, self.data.is_left_out, family)
+        gains = self.problem.explained_nats(self.data.x, targets, family)
         gains[~self.problem.admissible.may_precede.T] = 0.0
         return gains
 

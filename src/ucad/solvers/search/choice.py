@@ -65,7 +65,7 @@ def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> l
     """
     data = problem.data
     values = values_of(functions, data.x)
-    gains = problem.explained_nats(values, problem.targets)
+    gains = problem.explained_nats(values, problem.targets, problem.variable_family)
     parents = _parents(functions, data.n_variables)
     gains[~problem.admissible.children_for(parents)] = 0.0
     gains = np.maximum(gains - problem.penalty, 0.0)

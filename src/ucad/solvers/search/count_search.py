@@ -74,7 +74,7 @@ def fit_counts(problem: Problem, counts: CountSamples, aid: Help) -> FitResult:
         if best is not None and found.score <= best.score:
             break
         best = found
-        if search.interrupted or search.out_of_time:
+        if search.was_cut_short:
             break
         response = counts.response(found.eta)
     assert best is not None
@@ -147,13 +147,7 @@ def _log_rates(model: Model) -> VariableSamples:
 def _result(best: _Fitted, counts: CountSamples, aid: Help, seconds: float) -> FitResult:
     search, problem = best.search, best.search.problem
     scm = _as_scm(problem, best, counts)
-    status = fit_status(
-        problem,
-        best.model,
-        search.causes,
-        interrupted=search.interrupted,
-        out_of_time=search.out_of_time,
-    )
+    status = fit_status(problem, best.model, search.causes, interrupted=search.interrupted)
     note = (
         "Noise: counts. Factors read log(1 + count / depth); counts are negative binomial, and "
         "the logarithm of their rate is linear in the factors."

@@ -21,9 +21,6 @@ __all__ = ["Insertion", "children_gained", "emptied", "insertions", "without_fac
 ALIKE = 0.95
 """Correlation with another factor above which a candidate stands for that factor."""
 
-COLLINEAR = 1e-9
-"""Of the variance of a candidate's functions, added to their Gram matrix: they may be collinear."""
-
 VALUES_AT_ONCE = 2**19
 """Values of candidates held at a time, with their features: 28 MB in double precision."""
 
@@ -74,7 +71,7 @@ def insertions(problem: Problem, spare: Model, k: int, pool: Sequence[Function])
         new = np.flatnonzero(~stands_for_another.any(axis=1))
         if not len(new):
             continue
-        explained = _explained(problem, values[:, new], left, spare.errors)
+        explained = _explained(problem, values[:, new], left)
         for c, gains in zip(new.tolist(), explained, strict=True):
             gains[_barred(problem, spare, k, some[c], below)] = -np.inf
             total = np.maximum(gains, 0.0).sum() + min(gains.max(), 0.0)
@@ -92,7 +89,7 @@ def children_gained(
     −∞ for what is not admissible, or would close a cycle.
     """
     values = values_of([function], problem.data.x)
-    gains = _explained(problem, values, left, model.errors)[0]
+    gains = _explained(problem, values, left)[0]
     gains[_barred(problem, model, k, function, _below(model, k))] = -np.inf
     return gains
 
@@ -129,30 +126,9 @@ def _correlations(
 
 
 def _explained(
-    problem: Problem,
-    values: Float[np.ndarray, "samples candidates"],
-    left: VariableSamples,
-    errors: Float[np.ndarray, " variables"],
+    problem: Problem, values: Float[np.ndarray, "samples candidates"], left: VariableSamples
 ) -> Float[np.ndarray, "candidates variables"]:
     """Nats that functions of single candidates explain of residuals, less the price of an edge."""
-    n_samples, n_candidates = values.shape
-    features = problem.variable_family.features(values)
-    one = np.ones((n_samples, n_candidates, 1), dtype=features.dtype)
-    design = np.concatenate([features, one], axis=2)
-    width = design.shape[2]
-    ridge = COLLINEAR * n_samples * np.eye(width)
-    weights = problem.weights
-    pulled = left if weights is None else left * weights
-    cross = (design.reshape(n_samples, -1).T @ pulled).reshape(n_candidates, width, -1)
-    if weights is None:
-        grams = np.einsum("sca,scb->cab", design, design, optimize=True) + ridge
-        explained = (cross * np.linalg.solve(grams, cross)).sum(axis=1)
-    else:
-        explained = np.empty((n_candidates, left.shape[1]))
-        for c, (columns, its) in enumerate(zip(design.transpose(1, 0, 2), cross, strict=True)):
-            grams = np.einsum("sj,sa,sb->jab", weights, columns, columns, optimize=True) + ridge
-            explained[c] = (its.T * np.linalg.solve(grams, its.T[:, :, None])[:, :, 0]).sum(axis=1)
-    counts = np.maximum(problem.data.moments.left_out.n_free, 1)
-    share = explained / (counts * (errors + problem.floor))
-    nats = -counts / 2 * np.log1p(-np.minimum(share, 1 - 1e-9))
-    return np.asarray(nats - problem.penalty - features.shape[2] / 2)
+    family = problem.variable_family
+    price = problem.penalty + family.features(values[:1]).shape[2] / 2
+    return problem.explained_nats(values, left, family, problem.floor).T - price

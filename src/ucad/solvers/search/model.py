@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ucad._types import FactorSamples, VariableSamples, VariablesByFactors
-from ucad.graph import boolean_product, topological_levels
+from ucad.graph import boolean_product
 from ucad.scm.families import EMPTY, Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.affine_fits import affine_fits
@@ -25,7 +25,6 @@ __all__ = [
     "edited",
     "fit_variable",
     "fit_variables",
-    "is_acyclic",
     "polish",
     "pseudo_target",
     "refit",
@@ -114,11 +113,6 @@ def edited(problem: Problem, model: Model, edit: Edit, effort: Effort) -> tuple[
         fresh = (EMPTY if j in touched else g for j, g in enumerate(model.variables))
         model = replace(model, variables=tuple(fresh))
     return fit_variables(problem, factors, edit.R, effort, model, touched), touched
-
-
-def is_acyclic(Q: VariablesByFactors, R: VariablesByFactors) -> bool:
-    """Whether Q and R make an f-DAG."""
-    return not (Q & R).any() and topological_levels(boolean_product(R.T, Q)) is not None
 
 
 def fit_variables(

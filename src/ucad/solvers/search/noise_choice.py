@@ -117,8 +117,7 @@ def _with_tails(problem: Problem, result: FitResult, aid: Help, *, is_asked: boo
         weighted = replace(problem, response=_response(heavy, problem.data))
         search = Search(weighted, aid.progress).run()
         again = _with_student(as_scm(problem, search.model), problem.data)
-        is_whole = not (search.interrupted or search.out_of_time)
-        if is_whole and _likelihood(again, aid.validation).mean() > after.mean():
+        if not search.was_cut_short and _likelihood(again, aid.validation).mean() > after.mean():
             best = again
     note = "Noise: Student's t, whose tails are heavier than normal ones."
     status = replace(result.status, notes=(*result.status.notes, note))

@@ -23,12 +23,7 @@ COLLINEAR = 0.99
 
 
 def fit_status(
-    problem: Problem,
-    model: Model,
-    causes: Causes | None,
-    *,
-    interrupted: bool = False,
-    out_of_time: bool = False,
+    problem: Problem, model: Model, causes: Causes | None, *, interrupted: bool = False
 ) -> FitStatus:
     """How the search ended, with what could not be oriented or told apart."""
     names = [f"Z{k + 1}" for k in range(len(model.factors))]
@@ -51,22 +46,17 @@ def fit_status(
         *_about_noise(problem),
     )
     advice = ("Act on the variables named in the notes to settle them.",) if pairs else ()
-    reason = "The search is complete: no change of the graph improves the score."
-    if interrupted:
-        reason = "Interrupted; this is the best model so far."
-    if out_of_time:
-        reason, advice = problem.budget.reason, (problem.budget.advice, *advice)
-    return FitStatus(
-        converged=not (interrupted or out_of_time),
+    status = FitStatus(
+        converged=True,
         feasible=not violations,
-        interrupted=interrupted,
-        reason=reason,
+        reason="The search is complete: no change of the graph improves the score.",
         violations=violations,
         advice=advice,
         notes=notes,
         open_directions=tuple((variables[i], variables[j]) for i, j in pairs),
         guesses=guesses,
     )
+    return status.unless_cut_short(problem.budget, interrupted)
 
 
 def _about_directions(problem: Problem, pairs: Sequence[tuple[int, int]]) -> Iterator[str]:

@@ -102,7 +102,6 @@ class Search:
     trace: list[Row] = field(default_factory=list)
     causes: Causes | None = None
     interrupted: bool = False
-    out_of_time: bool = False
 
     def __post_init__(self) -> None:
         nothing = np.zeros((self.problem.data.n_variables, self.problem.n_factors), dtype=bool)
@@ -117,11 +116,16 @@ class Search:
         except KeyboardInterrupt:
             self.interrupted = True
         except BudgetEndedError:
-            self.out_of_time = True
+            pass  # the budget knows
         known = self.problem.admissible
         if known.prior is not None and not known.is_labelled:
             self._impose(known.prior)
         return self
+
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether an interruption or the end of the budget left something undone."""
+        return self.interrupted or self.problem.budget.cut_short
 
     def prepare(self) -> Preparation:
         """Who may cause whom, and candidate factors: most of the time of a search, for any m."""

@@ -108,13 +108,7 @@ def _fitted(problem: Problem, aid: Help, prepared: list[Preparation] | None = No
 def as_result(run: Search, aid: Help, started: float = 0.0) -> FitResult:
     """What a search found, as a result."""
     scm = as_scm(run.problem, run.model)
-    status = fit_status(
-        run.problem,
-        run.model,
-        run.causes,
-        interrupted=run.interrupted,
-        out_of_time=run.out_of_time,
-    )
+    status = fit_status(run.problem, run.model, run.causes, interrupted=run.interrupted)
     nll = scm.nll(aid.validation.x, aid.validation.is_left_out)
     seconds = run.problem.budget.seconds - started
     return FitResult(scm, status, nll, tuple(run.trace), seconds)
