@@ -168,7 +168,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     done = [row for row in rows if "error" not in row]
-    names = dict.fromkeys(row["case"] for row in done)
+    found = {row["case"] for row in done}
+    names = [name for name in CASES if name in found]
     lines += [_line(name, [row for row in done if row["case"] == name]) for name in names]
     lines.append(_line("**all**", done))
     failed = [row for row in rows if "error" in row]

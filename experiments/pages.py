@@ -35,7 +35,7 @@ def fresh(name: str) -> list[dict[str, Any]]:
 
 
 def newest_of_cells(name: str) -> list[dict[str, Any]]:
-    """The rows of every cell in the newest round that has any of that cell."""
+    """The rows of every cell, or case, in the newest round that has any of it."""
     cells: dict[str, list[dict[str, Any]]] = {}
     for rows in reversed(rounds(name)):
         cells |= {cell: [row for row in rows if _cell(row) == cell] for cell in map(_cell, rows)}
@@ -43,7 +43,8 @@ def newest_of_cells(name: str) -> list[dict[str, Any]]:
 
 
 def _cell(row: Row) -> str:
-    return str(row["task"]["cell"])
+    """What is fitted in a row: the certificate's rows call it a case."""
+    return str(row["case"] if "case" in row else row["task"]["cell"])
 
 
 def rounds(name: str) -> list[list[dict[str, Any]]]:
@@ -175,7 +176,7 @@ def results_page() -> str:
     measured, read = fresh("real_measurements.jsonl"), fresh("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("claims-2.jsonl")
-    claimed_3 = fresh("claims.jsonl")
+    claimed_3 = newest_of_cells("claims.jsonl")
     told = [*rounds("recovery.jsonl"), turned[1], mended[1], new]
     not_told = [*rounds("recovery-auto.jsonl"), turned[2], auto]
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
