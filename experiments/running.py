@@ -32,7 +32,7 @@ __all__ = [
 
 ROOT = Path(__file__).parents[1]
 
-ROUNDS = (6000, 5000, 4000, 3000)
+ROUNDS = (7000, 5000, 4000, 3000)
 """First seeds of the rounds of reports, the newest first. A round is run at a frozen version, on
 seeds that nobody has looked at; its rows lie in a folder of that name."""
 
