@@ -27,14 +27,14 @@ def adequacy_with(*found):
 @pytest.mark.parametrize(
     ("found", "share", "explained", "answer", "text"),
     [
-        ((), 0.05, 0.5, Answer.YES, "Nothing above 5.0 %"),
-        ((), 0.05, 0.1, Answer.YES, "Nothing above 5.0 %"),
-        ((), 0.05, 0.09, Answer.PARTLY, "explain only 9.0 %"),
-        ((), 0.05, 0.04, Answer.UNKNOWN, "explain only 4.0 %"),
-        ((), 0.051, 0.9, Answer.PARTLY, "less than 5.1 %"),
-        ((), 0.1, 0.9, Answer.PARTLY, "less than 10.0 %"),
-        ((), 0.11, 0.9, Answer.UNKNOWN, "less than 11.0 %"),
-        ((), None, 0.9, Answer.UNKNOWN, "even 20 %"),
+        ((), 0.05, 0.5, Answer.YES, "Nothing above 5.0%"),
+        ((), 0.05, 0.1, Answer.YES, "Nothing above 5.0%"),
+        ((), 0.05, 0.09, Answer.PARTLY, "explain only 9.0%"),
+        ((), 0.05, 0.04, Answer.UNKNOWN, "explain only 4.0%"),
+        ((), 0.051, 0.9, Answer.PARTLY, "less than 5.1%"),
+        ((), 0.1, 0.9, Answer.PARTLY, "less than 10.0%"),
+        ((), 0.11, 0.9, Answer.UNKNOWN, "less than 11.0%"),
+        ((), None, 0.9, Answer.UNKNOWN, "even 20%"),
         ((SHAPE,), 0.02, 0.5, Answer.YES, "shape of F_X is another one, though, for X3"),
         ((SHAPE, GRAPH), 0.02, 0.5, Answer.NO, "unseen samples of X4 can be predicted"),
     ],
@@ -49,7 +49,7 @@ def test_the_answer_follows_from_findings_control_and_what_is_explained(
 
 def test_a_finding_is_told_with_its_share_and_its_source():
     text = _answer(adequacy_with(GRAPH), None, 0.5)[1]
-    assert "10.0 % of the variance of X4, most of it from the regime 'drug' (P = 1.0e-09)" in text
+    assert "10.0% of the variance of X4, most of it from the regime 'drug' (P = 1.0e-09)" in text
 
 
 def test_what_is_explained_is_the_median_over_variables_with_factors():

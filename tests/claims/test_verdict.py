@@ -48,7 +48,7 @@ def test_good_answers_permit_everything_in_the_order_to_read_it():
     permitted = given()
     assert tuple(one.what for one in permitted) == WHATS
     assert all(permitted)
-    assert verdict(permitted, ()).startswith("May be claimed: which variables make")
+    assert verdict(permitted, ()).startswith("May be claimed: what each factor is made from")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_what_refutes_the_model_refuses_graph_directions_factors_and_values(key)
 
 def test_a_claimed_graph_says_what_feedback_would_have_gone_unnoticed():
     graph = given()[0]
-    assert any("less than 0.4 % of their noise" in text for text in graph.conditions)
+    assert any("noticed from 0.4% of their noise on" in text for text in graph.conditions)
     alone = given(feedback={"n_pairs": 0})[0]
     assert not any("unnoticed" in text for text in alone.conditions)
 

@@ -70,7 +70,7 @@ def test_regimes_that_change_nothing_count_neither_for_nor_against_the_model():
     assert [row["changes"] for row in found.scoreboard] == [False, False, True]
     assert "1 change the means of other variables by more than noise" in found.verdicts[0]
     still = predict_regimes(scm, screen(scm, values=(0.0, 0.0, 0.0)))
-    assert "none changes the means of other variables" in still.verdicts[0]
+    assert "none changes the mean of another variable" in still.verdicts[0]
 
 
 def test_a_wrong_model_does_not_and_the_table_says_so():

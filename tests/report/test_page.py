@@ -202,8 +202,8 @@ def test_a_model_without_any_edge_still_has_a_page():
     )
     page = render(ReportContent(title="empty", scm=scm, data=content.data))
     assert (
-        "Z1 is made from nothing; it drives nothing; no variable feeds or is driven by it alone."
-        in page
+        "Z1 is made from nothing; it drives nothing; "
+        "no variable feeds or is driven by this factor alone." in page
     )
     assert "clamping one changes nothing" in page
 

@@ -47,8 +47,9 @@ def test_a_factor_without_variables_of_its_own_is_told():
     Q = np.array([[1, 1], [1, 0], [0, 0], [0, 0]], dtype=bool)
     R = np.array([[0, 0], [0, 0], [1, 1], [0, 1]], dtype=bool)
     graph = FactorGraph(Q, R)
-    assert "no variable is driven by it alone." in factor_sentence(graph, "Z1", strengths(graph))
-    assert "no variable feeds it alone." in factor_sentence(graph, "Z2", strengths(graph))
+    first, second = (factor_sentence(graph, name, strengths(graph)) for name in ("Z1", "Z2"))
+    assert "no variable is driven by this factor alone." in first
+    assert "no variable feeds this factor alone." in second
 
 
 def test_a_card_lists_neighbours_by_strength_with_their_anchors():

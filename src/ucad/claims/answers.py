@@ -77,9 +77,9 @@ def figure(value: float) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share for a sentence, with the space that every text of the certificate has.
+    """A share for a sentence.
 
     >>> percent(0.914), percent(0.0123, 1)
-    ('91 %', '1.2 %')
+    ('91%', '1.2%')
     """
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}%"

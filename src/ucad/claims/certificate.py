@@ -22,7 +22,7 @@ SCHEMA_VERSION = 2
 """Of the JSON form; 1 had no tests on unseen samples."""
 
 CLAIMABLE = {
-    "graph": "which variables make and which are made by each factor",
+    "graph": "what each factor is made from and what it drives",
     "directions": "the directions of the edges",
     "factors": "that there are exactly these factors",
     "values": "the factors' values",

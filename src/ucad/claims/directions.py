@@ -198,13 +198,7 @@ def _text(details: dict[str, Any], answer: Answer) -> str:
         return "The graph has no edges, so there is nothing to orient."
     if details["by_layers"] == n_edges:
         return f"The known layers of the variables give all {n_edges} low-level edges a direction."
-    parts = [
-        f"Of {n_edges} edges between variables, the effect was seen where the cause was acted on "
-        f"in {details['by_acting_on_the_cause']}, nothing was seen the other way where the effect "
-        f"was acted on in {details['by_acting_on_the_effect']}, and "
-        f"{details['by_orientation_only']} have their direction from the pattern of dependences "
-        "alone, which assumes that nothing unmeasured acts on both ends"
-    ]
+    parts = [f"Of {n_edges} edge{'s' * (n_edges != 1)} between variables, {_evidence(details)}"]
     if details["contradicted"]:
         parts.append(
             f"{details['contradicted']} are contradicted by the interventions: "
@@ -220,6 +214,21 @@ def _text(details: dict[str, Any], answer: Answer) -> str:
     elif answer is Answer.PARTLY:
         parts.append("most edges leave variables that were never acted on")
     return f"{'. '.join(part[0].upper() + part[1:] for part in parts)}."
+
+
+def _evidence(details: dict[str, Any]) -> str:
+    """How many edges rest on each kind of evidence; kinds that occur nowhere are left out."""
+    kinds = {
+        "by_layers": "by the known layers",
+        "by_acting_on_the_cause": "by acting on the cause, which moved the effect",
+        "by_acting_on_the_effect": "by acting on the effect, which did not move the cause",
+        "by_orientation_only": "only by the pattern of dependences, which assumes that nothing "
+        "unmeasured acts on both ends",
+    }
+    told = [f"{details[key]} {text}" for key, text in kinds.items() if details[key]]
+    if not told:
+        return "none is given a direction by the data"
+    return f"the direction is known for {'; for '.join(told)}"
 
 
 def _edges(pairs: object) -> str:

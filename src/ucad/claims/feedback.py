@@ -128,7 +128,7 @@ def _told(found: list[Back], seen: float | None) -> tuple[Answer, str]:
         return Answer.UNKNOWN, "There are too few samples to see whether effects act on causes."
     return Answer.YES, (
         "No effect goes with the noise of its own causes: one that makes up "
-        f"{100 * seen**2:.1f} % of what a cause's factors leave of it would have been seen."
+        f"{100 * seen**2:.1f}% of what a cause's factors leave of it would have been seen."
     )
 
 

@@ -31,7 +31,7 @@ def nothing_left(adequacy: Adequacy, weights: Weights, seed: int) -> Claim:
     """Is nothing left beyond the factors that could be predicted in unseen samples?
 
     A finding at level 1 refutes the graph; one at level 0 alone only the shape of F_X. Without a
-    finding the answer follows from δ*, what the positive control sees, and the limit, 5 % of
+    finding the answer follows from δ*, what the positive control sees, and the limit, 5% of
     variance or half of what the factors explain of their median child if that is less: yes up to
     the limit, partly up to twice of it, and not known above, since something as large as what is
     claimed could then be missing.
@@ -95,14 +95,14 @@ def _answer(adequacy: Adequacy, share: float | None, explained: float) -> tuple[
 
 
 def _unseen(share: float | None, explained: float) -> str:
-    """What would have gone unnoticed, beside 5 % and beside half of what is claimed."""
+    """What would have gone unnoticed, beside 5% and beside half of what is claimed."""
     if share is not None and HALF * explained < min(share, MAX_SMALLEST_SHARE):
         return (
             f"Nothing was found, but the factors explain only {percent(explained, 1)} of their "
             f"median child, and what is smaller than {percent(share, 1)} would have gone "
             "unnoticed: as much as what was found could be missing."
         )
-    seen = "even 20 %" if share is None else f"less than {percent(share, 1)}"
+    seen = "even 20%" if share is None else f"less than {percent(share, 1)}"
     return (
         f"Nothing was found, but with so few samples {seen} of a variable's variance would "
         "have gone unnoticed."

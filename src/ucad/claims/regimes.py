@@ -218,11 +218,12 @@ class _RegimeTests:
                 text = "Interventions of which effects are predicted do nothing that could be seen."
         else:
             text = (
-                f"Of what {len(effects)} interventions do to all other variables, "
-                f"{percent(min(total.explained, 1.0))} (± {percent(2 * total.error)}) is predicted "
-                "(noise taken off); to predict no effect at all would be 0 %, and a graph with "
-                f"permuted variables gets {percent(total.explained_by_permuted)}."
+                f"The model predicts {percent(min(total.explained, 1.0))} "
+                f"(± {percent(2 * total.error)}) of what {len(effects)} interventions do to all "
+                "other variables, beyond noise. Predicting no effect scores 0%; the same graph "
+                f"with permuted variables, {percent(total.explained_by_permuted)}."
             )
-            if details["n_missed_by_half"]:
-                text += f" Missed by more than half: {details['n_missed_by_half']}."
+            missed = details["n_missed_by_half"]
+            if missed:
+                text += f" Of {missed}, less than half is predicted."
         return Claim(key, question, answer, text, statement, details)

@@ -104,8 +104,8 @@ def _seen_share(found: Found) -> list[str]:
         return []
     share = percent(left.details["smallest_share_seen"], 1)
     return [
-        f"Unseen samples leave nothing above {share} of a variable's variance that the tests can "
-        "see."
+        "Tests on unseen samples found nothing left to explain, and would have noticed "
+        f"{share} of a variable's variance."
     ]
 
 
@@ -115,8 +115,8 @@ def _seen_feedback(found: Found) -> list[str]:
         return []
     share = percent(feedback.details["smallest_correlation_seen"] ** 2, 1)
     return [
-        f"A variable's effect on its own causes of less than {share} of their noise would have "
-        "gone unnoticed."
+        f"Feedback from a variable to its own causes would have been noticed from {share} of "
+        "their noise on."
     ]
 
 

@@ -69,7 +69,7 @@ def _show(found: Comparison, first: Path, second: Path) -> None:
         chance = "" if pair.second is None else f"{pair.in_chance:.1%}"
         factors.add_row(pair.first, pair.second or "none", r, chance)
     edges = Table(title="Edges, factors put in correspondence", **style)
-    headings = ("edges", "first", "second", "in both", "reversed", "shared", "by chance (95 %)")
+    headings = ("edges", "first", "second", "in both", "reversed", "shared", "by chance (95%)")
     for heading in headings:
         edges.add_column(heading, justify="left" if heading == "edges" else "right")
     for one in found.edges:
@@ -84,7 +84,7 @@ def _show(found: Comparison, first: Path, second: Path) -> None:
         say(f"{len(found.only_in_one)} variables are in one of the runs only.")
     say(
         "shared: edges in both, of those in either. by chance: of unrelated models, on average, "
-        "and what 95 % of them stay below.",
+        "and what 95% of them stay below.",
         f"Factors are partners if their correlation exceeds {found.level:.2f}; the best matches of "
         f"unrelated models have {found.chance:.2f} on average.",
         "",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from ucad.cli.options import Seed
+
+if TYPE_CHECKING:
+    from ucad.metrics import EvaluationTable
 
 __all__ = ["PAPER_MCC", "demo"]
 
@@ -23,6 +26,17 @@ PAPER_MCC = {
     "i": {"64-6": 0.8502},
 }
 """The mean MCC (Pearson) that the paper reports for its own learner, over five graphs."""
+
+SHOWN = {
+    "mcc_pearson": "correlation of each factor with its true one (MCC)",
+    "r2_linear": "variance of the true factors explained (R²)",
+    "structure_shd": "wrong edges (structural Hamming distance)",
+    "structure_precision_Q": "edges found into factors that are right (precision)",
+    "structure_recall_Q": "true edges into factors that were found (recall)",
+    "structure_precision_R": "edges found out of factors that are right (precision)",
+    "structure_recall_R": "true edges out of factors that were found (recall)",
+}
+"""The metrics that the demo prints, in a newcomer's words."""
 
 
 def demo(
@@ -75,25 +89,44 @@ def demo(
         variable_mechanism="linear" if chosen.linear_variables else "mlp",
         seed=seed,
     )
-    code = fit_model(truth / "train.csv", settings, run, quiet=quiet, json=False, replace=True)
+    code = fit_model(
+        truth / "train.csv", settings, run, quiet=quiet, json=False, replace=True, conclude=False
+    )
     print("\n3. Compare with the truth, and with chance")
     table = evaluate_run(run, truth, metrics=(), seed=seed)
-    print(table)
-    paper = PAPER_MCC.get(setting, {}).get(size)
-    if paper is not None:
-        print(f"The paper's learner: mcc_pearson {paper:.4f} on average over five such graphs.")
     write_text(run / METRICS, table.to_json())
-    print("\n4. What may be claimed")
+    _compare(table, PAPER_MCC.get(setting, {}).get(size))
+    print(f"All metrics: ucad evaluate {run} --truth {truth}")
     _answers(run)
     page = write_run_report(run)
-    print(f"\n5. Open the report in a browser: {page.resolve()}")
+    print(f"\n5. Open the report in a browser\n{page.resolve()}")
     return code
+
+
+def _compare(table: EvaluationTable, paper: float | None) -> None:
+    """The metrics that a newcomer needs; `paper` is the mean correlation of the paper's learner."""
+    from ucad.cli.output import say
+
+    shown = [score for score in table.scores if score.metric in SHOWN]
+    width = max(len(SHOWN[score.metric]) for score in shown)
+    print(f"{'':{width}}  value  chance")
+    for score in shown:
+        digits = 0 if score.metric == "structure_shd" else 3
+        chance = 0.0 if score.chance is None else score.chance
+        print(f"{SHOWN[score.metric]:{width}}  {score.value:5.{digits}f}  {chance:6.{digits}f}")
+    print("Chance: permuted samples, or random graphs with as many edges.")
+    if paper is not None:
+        say(
+            f"The paper reports a correlation of {paper:.2f} for its own learner, on average over "
+            "five graphs of this kind."
+        )
 
 
 def _answers(run: Path) -> None:
     from ucad.runs import load_run
 
     certificate = load_run(run).certificate
+    print("\n4. What may be claimed")
     print("" if certificate is None else certificate.answers)
     print(f"Every question behind these answers: ucad certify {run}")
 

@@ -132,8 +132,9 @@ def fit_model(
     quiet: bool,
     json: bool,
     replace: bool,
+    conclude: bool = True,
 ) -> int:
-    """Reads, fits, writes the run folder with its report, and tells."""
+    """Reads, fits, writes the run folder with its report, and tells; the verdict if `conclude`."""
     from sklearn.exceptions import ConvergenceWarning
 
     from ucad.cli.inspect import report_beside
@@ -167,7 +168,7 @@ def fit_model(
     page = report_beside(output, late, sets)
     if page is None:
         return UNFINISHED
-    _tell(model, output, page, json=json)
+    _tell(model, output, page, json=json, conclude=conclude)
     good = model.status_.converged and model.status_.feasible
     return DONE if good else UNFINISHED
 
@@ -232,7 +233,7 @@ def _check_output(output: Path, *, force: bool, resume: bool) -> None:
         raise InvalidInputError(f"'{output}' is finished: there is nothing to resume.")
 
 
-def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
+def _tell(model: UCAD, output: Path, page: Path, *, json: bool, conclude: bool) -> None:
     from ucad.cli.output import say
 
     graph, status = model.graph_, model.status_
@@ -256,7 +257,7 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
     if model.path_ is not None:
         say(f"Number of factors: {_number(model.path_)}", "")
     for factor in factors:
-        print(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
+        say(f"{factor['name']}: {_some(factor['parents'])} → {_some(factor['children'])}")
     if model.support_ is not None:
         from ucad.cli.support import show_support
 
@@ -265,7 +266,10 @@ def _tell(model: UCAD, output: Path, page: Path, *, json: bool) -> None:
     for note in status.notes:
         if said is None or said not in note:
             say(f"· {note}")
-    say("", str(status), verdict, "")
+    say("", str(status))
+    if not conclude:
+        return
+    say(verdict, "")
     print(f"Run folder: {output}\nReport:     {page}\nWhy:        ucad certify {output}")
     if status.interrupted:
         print("The fit was interrupted; the same command with --resume continues it.")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 QUANTILES = (0.05, 0.95)
-"""Of the change over samples: a 90 % range, as that over fits is."""
+"""Of the change over samples: a 90% range, as that over fits is."""
 
 MAX_NAMED = 8
 """Clamps named in a line; all are in the JSON."""
@@ -254,9 +254,9 @@ def _show(found: Mapping[str, Any]) -> None:
     rows, factors = found["rows"], found["factors"]
     clamped = _assigned(found["clamped"]) or "nothing"
     table = Table(title=f"Clamping {clamped}", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    headings = ["", "before", "after", "shift (sd)", "90 % of samples"]
+    headings = ["", "before", "after", "shift (sd)", "90% of samples"]
     has_fits = any("low" in row for row in rows)
-    for heading in headings + ["90 % of fits", "moved by"] * has_fits:
+    for heading in headings + ["90% of fits", "moved by"] * has_fits:
         right = {"justify": "right", "no_wrap": True} if heading else {"overflow": "fold"}
         table.add_column(heading, **right)
     for row, after in itertools.zip_longest(rows, rows[1:]):
@@ -278,7 +278,7 @@ def _show(found: Mapping[str, Any]) -> None:
     show(table)
     say(
         "Means before and after, factors first. A shift is in standard deviations of what it was "
-        "before; it differs between samples, and 90 % of them lie in the range given."
+        "before; it differs between samples, and 90% of them lie in the range given."
         + " The last columns: the range of the shift over fits on parts of the samples, and the "
         "share of those fits in which it moves at all." * has_fits
     )

@@ -137,7 +137,7 @@ def _show_regime(found: RegimePredictions, name: str) -> None:
     order = sorted(range(len(rows)), key=lambda at: (rows[at]["kind"] != "factor", -size[at]))
     n_factors = len(found.factor_names)
     table = Table(title=f"{name}: change of the mean, in spreads of the controls")
-    for heading in ("", "name", "predicted", "interval", "measured", "± 95 %"):
+    for heading in ("", "name", "predicted", "interval", "measured", "± 95%"):
         table.add_column(heading, justify="left" if heading in ("", "name") else "right")
     for row in (rows[at] for at in order[: n_factors + MAX_SHOWN]):
         interval = f"{row['low']:.2f} … {row['high']:.2f}" if "low" in row else ""

@@ -34,7 +34,7 @@ def show_support(support: Support) -> None:
         title=f"What comes back in {support.n_halves} fits on half of the samples",
         box=SIMPLE_HEAD,
     )
-    for heading in ("", "", "support", "95 % interval", *["without regimes"] * has_regimes, ""):
+    for heading in ("", "", "support", "95% interval", *["without regimes"] * has_regimes, ""):
         table.add_column(heading, justify="right" if heading else "left")
     for kind, name, share, one in listed:
         without = "" if one.without_regimes is None else f"{one.without_regimes:.2f}"

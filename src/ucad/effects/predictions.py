@@ -34,7 +34,7 @@ METHODS = {
 """The predictions that are compared, as columns of the table."""
 
 MAX_CONTROLS = 1_000
-"""Control samples that the model is solved for: a mean is then known to 3 % of a spread."""
+"""Control samples that the model is solved for: a mean is then known to 3% of a spread."""
 
 Z_NOISE = 3.0
 """Standard deviations above noise from which on a regime is said to change something: by chance
@@ -174,17 +174,18 @@ class RegimePredictions:
         which = "held-out regimes" if held_out else "regimes, all of which the model was fitted to"
         told = [
             f"Of {n_asked} {which}, {len(judged)} change the means of other variables by more than "
-            f"noise. The model is better than every simple prediction in {len(best)} of them."
+            f"noise. The model beats every simple prediction in {len(best)} of them."
         ]
         if not judged:
             told = [
-                f"Of {n_asked} {which}, none changes the means of other variables by more than "
-                "noise: there is little to predict here."
+                f"Of {n_asked} {which}, none changes the mean of another variable by more than "
+                "noise, so means cannot tell good predictions from bad ones here; single samples "
+                "can (see the claims)."
             ]
         if others:
             more = f" and {len(others) - 8} more" if len(others) > 8 else ""
-            told.append(f"Not better in: {', '.join(others[:8])}{more}.")
-        share = f"{self.coverage:.0%} of the measured changes lie in the 95 % interval predicted."
+            told.append(f"It does not in: {', '.join(others[:8])}{more}.")
+        share = f"{self.coverage:.0%} of the measured changes lie in the predicted 95% interval."
         return [*told, share]
 
     def to_json(self) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def _lacking_anchors(graph: FactorGraph, factor: int) -> str:
     """On which side no variable is the factor's own, if on any."""
     sides = {"feeds": graph.in_anchors, "is driven by": graph.out_anchors}
     lacking = [verb for verb, anchors in sides.items() if not anchors[:, factor].any()]
-    return f"; no variable {' or '.join(lacking)} it alone" if lacking else ""
+    return f"; no variable {' or '.join(lacking)} this factor alone" if lacking else ""
 
 
 def _few(names: list[str], most: int = MOST_NAMED) -> str:

@@ -123,10 +123,10 @@ def _noted(
     if doubted is not None:
         result = replace(result, status=replace(result.status, soft_regimes=tuple(soft)))
     note = (
-        f"{len(soft)} of {int(data.targets.any(axis=1).sum())} regimes are no clamps "
-        f"({listed(soft)}): their targets may still listen to their parents, and nothing is "
-        "concluded from them that this forbids."
+        f"Of {int(data.targets.any(axis=1).sum())} regimes, {len(soft)} may not have clamped "
+        f"their targets ({listed(soft)}): these may still depend on their parents, and nothing "
+        "is concluded that would need a clamp."
     )
     if doubted is not None and doubted.any():
-        note += f" Nor is anything claimed by the {int(doubted.sum())} whose kind was not told."
+        note += f" Nor is anything claimed from the {int(doubted.sum())} of unknown kind."
     return result.with_notes(note)
