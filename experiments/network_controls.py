@@ -27,6 +27,7 @@ from experiments.networks.judging import pairs_of
 from experiments.networks.table_rows import (
     Case,
     Fit,
+    by_behaviour,
     study_row,
     table_lines,
     three_per_gap,
@@ -168,6 +169,8 @@ def digits(seed: int, _cache: Path) -> Iterator[Row]:
         about={"accuracy": accuracy},
     )
     yield from by_two_rules(case)
+    parts = {"left": ["input[:,:,:8]"], "right": ["input[:,:,8:]"]}
+    yield study_row(case, partial(by_behaviour, parts=parts), method="behaviour, parts named")
 
 
 def _two_digits(
@@ -271,6 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, default=Path("experiments/.cache"))
     parser.add_argument("-o", "--output", type=Path, default=Path("network_controls.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the table, and run nothing")
+    parser.add_argument("--commit", default="", help="written into every row")
     parser.add_argument("--networks", nargs="+", default=list(planted.NETWORKS))
     given = parser.parse_args(arguments)
     studies = STUDIES | {"planted": partial(hand_wired, names=given.networks)}
@@ -283,7 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if (name, seed) in done:
                 continue
             for row in studies[name](seed, given.cache):
-                rows.append({"run": name, **row})
+                rows.append({"run": name, "commit": given.commit, **row})
                 with given.output.open("a") as file:
                     file.write(json.dumps(rows[-1]) + "\n")
                 print("\n".join(table_lines(rows[-1:])[2:]), flush=True)

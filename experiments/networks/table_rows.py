@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ucad.errors import InvalidInputError
 from ucad.networks import (
+    NetworkSettings,
     Recording,
     RecordSettings,
     Steering,
@@ -20,6 +21,7 @@ from ucad.networks import (
     SubspaceSettings,
     SwapPairs,
     decision,
+    fit_network,
     record,
     steering_table,
 )
@@ -27,7 +29,15 @@ from ucad.networks.readouts import readouts
 from ucad.scm import FactorSCM
 from ucad.solvers.layered import BottleneckConfig, fit_bottleneck
 
-__all__ = ["Case", "Fit", "bottleneck_by_decisions", "study_row", "table_lines", "three_per_gap"]
+__all__ = [
+    "Case",
+    "Fit",
+    "bottleneck_by_decisions",
+    "by_behaviour",
+    "study_row",
+    "table_lines",
+    "three_per_gap",
+]
 
 DECISIONS_KEPT = 0.99
 """Share of the network's own decisions that decoding must keep: with fewer factors something that
@@ -72,11 +82,12 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model, and how many factors each gap got."""
+    """A fitted model, how many factors each gap got, and whether swaps replace children."""
 
     scm: FactorSCM
     per_gap: tuple[int, ...]
     note: str
+    replaces: bool = False
 
 
 def bottleneck_by_decisions(case: Case, recording: Recording) -> Fit:
@@ -112,6 +123,19 @@ def three_per_gap(case: Case, recording: Recording) -> Fit:
     )
 
 
+def by_behaviour(
+    case: Case, recording: Recording, parts: Mapping[str, Sequence[str]]
+) -> Fit | None:
+    """What behaviour finds if it may exchange these parts of the inputs; None if nothing."""
+    options = NetworkSettings(solver="behaviour", decide=case.decide, parts=parts, seed=case.seed)
+    try:
+        found = fit_network(case.model, case.fitted, recording.sites, options)
+    except InvalidInputError:
+        return None
+    per_gap = tuple(len(gap.factors) for gap in found.gaps)
+    return Fit(found.scm, per_gap, " ".join(found.status.notes), replaces=found.replaces)
+
+
 def _rest(case: Case, recording: Recording) -> Any:
     """The rest of the network after every site, where a site determines the output."""
     try:
@@ -132,12 +156,12 @@ def _fitted(
 
 def study_row(
     case: Case,
-    fit: Callable[[Case, Recording], Fit] = bottleneck_by_decisions,
+    fit: Callable[[Case, Recording], Fit | None] = bottleneck_by_decisions,
     *,
     method: str,
     per_clamp: int | None = None,
 ) -> Row:
-    """Records, fits and judges one network."""
+    """Records, fits and judges one network; no concepts are judged if nothing is found."""
     started = time.process_time()
     recording = record(
         case.model,
@@ -148,8 +172,16 @@ def study_row(
     )
     found = fit(case, recording)
     fitted = time.process_time()
+    about = {"study": case.name, "seed": case.seed, "method": method, **(case.about or {})}
+    about["cpu_seconds_fit"] = round(fitted - started, 1)
+    if found is None:
+        return {**about, "factors_per_gap": [], "fit": "nothing found", "concepts": []}
     steering = Steering(
-        case.model, found.scm, sites=recording.sites, activations=recording.activations
+        case.model,
+        found.scm,
+        sites=recording.sites,
+        activations=recording.activations,
+        replaces=found.replaces,
     )
     settings = SteeringSettings(
         n_draws=SETTINGS.n_draws,
@@ -161,13 +193,9 @@ def study_row(
         steering, case.judged, case.pairs, settings=settings, decide=case.decide, blocks=case.blocks
     )
     return {
-        "study": case.name,
-        "seed": case.seed,
-        "method": method,
+        **about,
         "factors_per_gap": found.per_gap,
         "fit": found.note,
-        **(case.about or {}),
-        "cpu_seconds_fit": round(fitted - started, 1),
         "cpu_seconds_table": round(time.process_time() - fitted, 1),
         "concepts": _rounded(table),
     }
@@ -205,6 +233,9 @@ def table_lines(rows: Sequence[Row]) -> list[str]:
     heads += [*COLUMNS, "largest, table", "hybrid", "supervised", "verdict"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in rows:
+        if not row["concepts"]:
+            cells = [f"{row['study']} {row['seed']}", row["method"], "0", row["fit"]]
+            lines.append(f"| {' | '.join(cells + ['–'] * (len(heads) - len(cells)))} |")
         for concept in row["concepts"]:
             score = concept["by_factor"][concept["best"]]
             value = (score["on_changes"] + score["on_keeps"]) / 2

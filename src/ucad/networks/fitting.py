@@ -291,5 +291,5 @@ def _status(found: BehaviourFit) -> FitStatus:
         feasible=True,
         reason=reason,
         advice=advice,
-        notes=tuple(str(gap) for gap in found.gaps),
+        notes=(*(str(gap) for gap in found.gaps), *found.notes),
     )

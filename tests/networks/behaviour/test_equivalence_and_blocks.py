@@ -90,6 +90,46 @@ def test_of_parity_every_block_is_bound_and_none_is_singled_out():
     assert "overlapping" in str(found)
 
 
+class OfBits(nn.Module):
+    """A function of bits as a network without errors, whose sites are the bits themselves."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.bits, self.same = function, nn.Identity(), nn.Identity()
+
+    def forward(self, x):
+        return self.function(*(self.same(self.bits(x)) > 0.5).T).float()[:, None] - 0.5
+
+
+def blocks_of_bits(function, n_bits):
+    x = np.random.default_rng(0).integers(2, size=(4000, n_bits)).astype(np.float32)
+    return find_blocks(Subject.of(OfBits(function), x, ["bits", "same"]), features_of(x))
+
+
+def test_blocks_that_leave_out_a_visible_input_are_refused():
+    found = blocks_of_bits(lambda a, b, c, d, e, f: ~(a | ~b) & ((~e & ~(f & ~d)) | ~c), 6)
+    assert len(found.relevant) == 6
+    assert found.idle == ()
+    assert found.strong[0].name == "input[3] input[5]"
+    assert "input[0] input[1]" in {block.name for block in found.overlapping}  # one AND of three
+
+
+def test_an_input_that_acts_too_rarely_to_be_seen_is_a_condition_of_the_claim():
+    found = blocks_of_bits(
+        lambda a, b, c, d, *rare: (a & b) | (c ^ d) ^ torch.stack(rare).all(0), 12
+    )
+    assert [block.name for block in found.finest] == ["input[0] input[1]", "input[2] input[3]"]
+    assert found.idle
+    assert {name for name, _ in found.idle} <= {f"input[{k}]" for k in range(4, 12)}
+    assert f"{found.idle[0][0]} ({found.idle[0][1]:.3f})" in found.condition
+
+
+def test_a_claim_about_all_inputs_has_no_exceptions():
+    found = blocks_of_bits(lambda a, b, c, d: (a & b) | (c ^ d), 4)
+    assert found.idle == ()
+    assert "In no block" not in found.condition
+
+
 class ModularSums(nn.Module):
     """(x₀ + x₁) mod 3 + (x₂ + x₃) mod 3 ≥ 2, of symbols 0, 1 and 2."""
 

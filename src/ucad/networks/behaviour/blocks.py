@@ -11,6 +11,7 @@ import numpy as np
 
 from ucad.networks.behaviour.borders import rows_away_from_borders
 from ucad.networks.behaviour.equivalence import (
+    MIN_GAP_DISTANCE,
     N_CONTEXTS,
     N_SETTINGS,
     Classes,
@@ -44,6 +45,12 @@ that is no concept scatters: half of its settings in a few classes, and the rest
 
 N_PAIRS = 1000
 """Pairs of inputs in which every feature is exchanged: a share of 0.01 is then 10 pairs."""
+
+UNSEEN = 3
+"""Changes in `N_PAIRS` up to which none is seen with a chance of one in twenty (rule of three)."""
+
+MAX_LISTED = 8
+"""Inputs that are listed by name in a note."""
 
 Members = frozenset[int]
 
@@ -85,6 +92,8 @@ class Blocks:
         exhaustive: whether all blocks were tried.
         failures: what a greedy search tried in vain, one phrase each.
         are_named: whether the user named the features: one of them may be a concept by itself.
+        idle: features that change some decisions but are in no block, as (name, share of the
+            decisions that exchanging it changes), the largest first.
     """
 
     relevant: tuple[Feature, ...]
@@ -94,6 +103,22 @@ class Blocks:
     exhaustive: bool
     failures: tuple[str, ...] = ()
     are_named: bool = False
+    idle: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def condition(self) -> str:
+        """What the blocks leave out: inputs that act rarely, and what the draws cannot show."""
+        left = ""
+        if self.idle:
+            each = ", ".join(f"{name} ({share:.3f})" for name, share in self.idle[:MAX_LISTED])
+            more = len(self.idle) - MAX_LISTED
+            left = f" In no block, though it changes this share of the decisions: {each}"
+            left += f" and {more} more." if more > 0 else "."
+        return (
+            f"Blocks are told apart in {N_CONTEXTS} contexts: a difference in less than "
+            f"{MIN_GAP_DISTANCE:.0%} of them is not seen, nor an input that changes fewer than "
+            f"{UNSEEN} in {N_PAIRS} decisions.{left}"
+        )
 
     @cached_property
     def finest(self) -> tuple[Block, ...]:
@@ -170,6 +195,8 @@ def find_blocks(
     Settings and contexts are inputs in which no continuous feature lies at a border of its values.
     Classes are first as fine as gaps between distances show them, which no wrong decision may
     disturb; if no set is strong then, they are coarse, and features that change few decisions idle.
+    Not so where such a feature has clear classes: it is part of what the network computes, and
+    blocks without it would be a claim about another function. Then nothing is singled out.
 
     Source: the decomposition of Ashenhurst and Curtis.
 
@@ -185,9 +212,21 @@ def find_blocks(
     some = np.flatnonzero(shares >= MIN_RELEVANT)
     search = _Search(subject, [features[int(i)] for i in some], pool, seed)
     fine = search.blocks(Resolution.FINE, often[some])
-    coarse = search.blocks(Resolution.COARSE, often[some]) if not fine.strong else fine
-    chosen = coarse if coarse.strong or (are_named and not fine.strong) else fine
-    return replace(chosen, are_named=are_named)
+    chosen = fine
+    if not fine.strong:
+        clear = {one.features for one in fine.singles if one.classes.is_clear}
+        coarse = search.blocks(Resolution.COARSE, often[some])
+        is_whole = clear <= {one.features for one in coarse.singles}
+        chosen = coarse if is_whole and (coarse.strong or are_named) else fine
+    return replace(chosen, are_named=are_named, idle=_idle(features, shares, chosen.relevant))
+
+
+def _idle(
+    features: Sequence[Feature], shares: np.ndarray, relevant: Sequence[Feature]
+) -> tuple[tuple[str, float], ...]:
+    """Features that change decisions although they are not among the relevant ones."""
+    order = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
+    return tuple((features[i].name, float(shares[i])) for i in order if features[i] not in relevant)
 
 
 def _some(pool: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:

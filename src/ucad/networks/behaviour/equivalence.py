@@ -15,6 +15,9 @@ from ucad.networks.features import Feature, hybrid
 from ucad.networks.subject import Subject
 
 __all__ = [
+    "MIN_GAP_DISTANCE",
+    "N_CONTEXTS",
+    "N_SETTINGS",
     "Classes",
     "Resolution",
     "Signatures",

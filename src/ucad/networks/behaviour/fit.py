@@ -62,7 +62,7 @@ class BehaviourFit:
         gaps: one report per pair of sites.
         blocks: of the inputs, if they were looked for.
         replaces: whether steering should replace children (`Steering.replaces`).
-        notes: what else to know, one sentence each.
+        notes: conditions under which the factors are claimed, one sentence each.
     """
 
     scm: FactorSCM | None
@@ -201,7 +201,13 @@ class _Fitter:
         context = Context(known, covariates_of(inputs, known)) if known else None
         gaps = [self._gap(one, known) for one in fitted]
         scm = assemble_gaps(x, variable_names(self.subject.sites), gaps, context)
-        return BehaviourFit(scm, reports, self.blocks.value, True)
+        return BehaviourFit(scm, reports, self.blocks.value, True, self._conditions(fitted))
+
+    def _conditions(self, fitted: Sequence[_Found]) -> tuple[str, ...]:
+        """What the concepts leave out, if they are blocks of inputs."""
+        has_block = any(line.features for one in fitted for line in one.report.factors)
+        blocks = self.blocks.value
+        return (blocks.condition,) if has_block and blocks is not None else ()
 
     def _gap(self, found: _Found, known: tuple[str, ...]) -> Gap:
         data, model = found.data, found.model

@@ -149,13 +149,13 @@ class _Method:
     def factors(
         self, units: Float[np.ndarray, "rows units"], seed: int
     ) -> Float[np.ndarray, "rows factors"]:
-        """The factors of all rows; zeros where the units are fewer."""
-        units = units[:, units[self.fitted].std(axis=0) > 0]
+        """The factors of all rows; zeros where the units are fewer, or no child ever changes."""
+        units, children = (_changing(part, self.fitted) for part in (units, self.y))
         k = min(self.n_factors, units.shape[1])
-        if not k:
+        if not k or not children.shape[1]:
             return np.zeros((len(self.y), self.n_factors))
-        layer_of = [0] * units.shape[1] + [1] * self.y.shape[1]
-        both = np.concatenate([units, self.y], axis=1)
+        layer_of = [0] * units.shape[1] + [1] * children.shape[1]
+        both = np.concatenate([units, children], axis=1)
         data = InterventionalData.from_arrays(both[self.fitted], layer_of=layer_of)
         if self.w is not None:
             names = tuple(f"w{c}" for c in range(self.w.shape[1]))
@@ -163,6 +163,14 @@ class _Method:
         scm = fit_bottleneck(data, k, config=METHOD, seed=seed).scm
         z = scm.state_map(both).cpu().numpy()
         return np.concatenate([z, np.zeros((len(z), self.n_factors - k))], axis=1)
+
+
+def _changing(x: np.ndarray, fitted: np.ndarray) -> np.ndarray:
+    """The columns that change: an untrained layer has dead units, and few rows leave some dead.
+
+    A standard deviation does not tell: of equal numbers it may be 1e-17.
+    """
+    return np.asarray(x[:, x[fitted].max(axis=0) > x[fitted].min(axis=0)])
 
 
 def _standardised(x: np.ndarray, fitted: np.ndarray) -> np.ndarray:
