@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from jaxtyping import Float
 
 from ucad.claims.answers import listed
+from ucad.data.moments import product
 from ucad.graph import boolean_product, in_anchors, out_anchors
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.moments import MIN_SIGNAL
@@ -20,6 +20,9 @@ __all__ = ["fit_status", "open_directions"]
 
 COLLINEAR = 0.99
 """Correlation above which two factors cannot be told apart."""
+
+CONSTANT = 1e-9
+"""Variance below which a factor, of variance 1 over all samples, does not vary in some of them."""
 
 
 def fit_status(
@@ -85,29 +88,41 @@ def _equal_causes(problem: Problem, model: Model) -> Iterator[str]:
 
     Without noise a factor and a child of its child are, but for the samples that act on that child.
     """
-    names, free = problem.data.variable_names, ~problem.data.is_left_out
-    used = np.flatnonzero(model.is_used)
-    for j in np.flatnonzero(model.R.any(axis=1)).tolist():
-        own = [k for k in used if model.R[j, k]]
-        others = [k for k in used if not model.R[j, k] and not model.Q[j, k]]
-        z = model.state[free[:, j]]
-        for k, other in itertools.product(own, others):
-            R = model.R.copy()
-            R[j, [k, other]] = False, True
-            if _left_of(z[:, k], z[:, other]) < problem.floor and problem.admissible.allows(
-                model.Q, R
-            ):
+    Q, R, names = model.Q, model.R, problem.data.variable_names
+    left = _LeftOfFactors(problem, model)
+    for j in np.flatnonzero(R.any(axis=1)).tolist():
+        pairs = (left.where_free(j) < problem.floor) & R[j][:, None] & ~(R[j] | Q[j])
+        for k, other in np.argwhere(pairs).tolist():
+            changed = R.copy()
+            changed[j, [k, other]] = False, True
+            if problem.admissible.allows(Q, changed):
                 yield (
                     f"{names[j]} may be a child of Z{k + 1} or of Z{other + 1}: they go together "
                     f"wherever {names[j]} was not acted on."
                 )
 
 
-def _left_of(z: Float[np.ndarray, " rows"], other: Float[np.ndarray, " rows"]) -> float:
-    """The share of the variance of z that a multiple of another factor leaves."""
-    if min(z.std(), other.std()) == 0:
-        return 1.0
-    return 1.0 - float(np.corrcoef(z, other)[0, 1]) ** 2
+class _LeftOfFactors:
+    """The share of the variance of each factor that a multiple of another one leaves.
+
+    Second moments over all samples are made once; a variable's own samples are taken off.
+    """
+
+    def __init__(self, problem: Problem, model: Model) -> None:
+        self.z, self.left_out = model.state, problem.data.moments.left_out
+        self.is_used = model.is_used
+        self.total, self.sums = product(self.z, self.z), self.z.sum(axis=0, dtype=np.float64)
+
+    def where_free(self, j: int) -> Float[np.ndarray, "factors factors"]:
+        """Over the samples that variable j does not leave out; 1 where a factor does not vary."""
+        taken = self.z[self.left_out[j]].astype(np.float64)
+        count = max(int(self.left_out.n_free[j]), 1)
+        mean = (self.sums - taken.sum(axis=0)) / count
+        covariance = (self.total - taken.T @ taken) / count - mean[:, None] * mean
+        variance = np.diagonal(covariance)
+        varies = self.is_used & (variance > CONSTANT)
+        scale = np.where(varies, 1 / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
+        return np.asarray(1.0 - (covariance * scale * scale[:, None]) ** 2)
 
 
 def _about_clamps(problem: Problem, causes: Causes | None) -> Iterator[str]:
