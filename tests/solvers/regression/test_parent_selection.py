@@ -103,6 +103,16 @@ def test_the_price_of_a_parent_is_high_if_it_matters(product):
     assert price[2] < 0.1 * price[:2].min()
 
 
+def test_a_price_of_a_part_of_the_samples_is_nearly_that_of_all(product, monkeypatch):
+    data, y = product
+    fitted = NET.fit(data.x, np.arange(3), everything(y))
+    whole = permutation_price(data.x, fitted, everything(y), NET.floor)
+    monkeypatch.setattr("ucad.solvers.regression.parent_selection.PRICED", len(y) // 2)
+    part = permutation_price(data.x, fitted, everything(y), NET.floor)
+    assert (part != whole).any()
+    np.testing.assert_allclose(part[:2], whole[:2], rtol=0.1)
+
+
 def test_a_cause_goes_on_predicting_where_it_is_clamped_and_a_sibling_does_not(siblings):
     data, y = siblings
     both = NET.fit(data.x, np.array([0, 1, 2]), everything(y))

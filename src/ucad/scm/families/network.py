@@ -162,20 +162,20 @@ class Network:
 
     def values(self, x: VariableSamples) -> Float[np.ndarray, " samples"]:
         """w2 · tanh(w1 u + b1) + b2."""
-        values = self.w2.astype(np.float32) @ self._units(x) + np.float32(self.b2)
+        values = self.w2.astype(np.float32) @ self.units(x) + np.float32(self.b2)
         return values.astype(x.dtype, copy=False)
 
     def gradient(self, x: VariableSamples) -> Float[np.ndarray, "samples inputs"]:
         """Σ_h w2_h (1 − tanh²) w1_h."""
-        return (self._slope(self._units(x)).T @ self.w1.astype(np.float32)).astype(x.dtype)
+        return (self.slope(x).T @ self.w1.astype(np.float32)).astype(x.dtype)
 
     def jacobian(self, x: VariableSamples) -> Float[np.ndarray, "samples weights"]:
         """In the order of the weights; in single precision, as the hidden units are.
 
         The samples of one weight lie side by side in memory: made so it takes a tenth of the time.
         """
-        u, units = x[:, self.parents].T.astype(np.float32, order="C"), self._units(x)
-        slope, hidden, size = self._slope(units), len(self.b1), self.w1.size
+        u, units = x[:, self.parents].T.astype(np.float32, order="C"), self.units(x)
+        slope, hidden, size = self.slope(x), len(self.b1), self.w1.size
         rows = np.empty((size + 2 * hidden + 1, len(x)), np.float32)
         np.multiply(slope[:, None], u, out=rows[:size].reshape(hidden, *u.shape))
         rows[size : size + hidden], rows[size + hidden : -1], rows[-1] = slope, units, 1.0
@@ -183,7 +183,7 @@ class Network:
 
     def growth(self, x: VariableSamples) -> Growth:
         """The new input times the slope of every hidden unit."""
-        slope = self._slope(self._units(x)).T
+        slope = self.slope(x).T
         return Growth(slope, lambda new: new[:, :, None].astype(np.float32, copy=False))
 
     def affine(self, scale: float, shift: float) -> Network:
@@ -196,7 +196,7 @@ class Network:
         w1[:, at] *= scale
         return replace(self, w1=w1, b1=self.b1 + self.w1[:, at] * shift)
 
-    def _units(self, x: VariableSamples) -> Float[np.ndarray, "hidden samples"]:
+    def units(self, x: VariableSamples) -> Float[np.ndarray, "hidden samples"]:
         """tanh(w1 u + b1), in single precision, which takes a quarter of the time.
 
         Those of the last samples are kept: values, slopes and Jacobian are asked for in turn.
@@ -212,10 +212,9 @@ class Network:
             self.__dict__["_last"] = (x, units)
         return units
 
-    def _slope(
-        self, units: Float[np.ndarray, "hidden samples"]
-    ) -> Float[np.ndarray, "hidden samples"]:
-        slope = 1 - units**2
+    def slope(self, x: VariableSamples) -> Float[np.ndarray, "hidden samples"]:
+        """w2 (1 − tanh²), the slope of f along the sum of every hidden unit."""
+        slope = 1 - self.units(x) ** 2
         slope *= self.w2.astype(np.float32)[:, None]
         return slope
 

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from ucad._types import VariableSamples
 from ucad.scm.families import EMPTY, Family, Function
 from ucad.solvers.regression.affine_fits import WELL_CONDITIONED
+from ucad.solvers.regression.jacobian_products import JacobianProducts, jacobian_products
 from ucad.solvers.regression.least_squares import NormalEquations, levenberg_marquardt
 from ucad.solvers.regression.moments import NUMERICAL, without_noise
 
@@ -316,14 +317,14 @@ class _OneTarget:
         state: tuple[Function, Float[np.ndarray, " samples"]],
     ) -> NormalEquations:
         function, residual = state
-        jacobian = function.jacobian(self.x)
-        if self.is_weighted:
-            jacobian = jacobian * self.w[:, None].astype(jacobian.dtype)
-        size = len(residual)
-        gram = (jacobian.T @ jacobian).astype(np.float64) / size
+        gram, pull = self.products(function, self.w if self.is_weighted else None, residual)
+        gram /= len(residual)
         gram[np.diag_indices_from(gram)] += RIDGE
-        slope = (jacobian.T @ residual.astype(jacobian.dtype)).astype(np.float64) / size
-        return NormalEquations(gram, slope - RIDGE * weights)
+        return NormalEquations(gram, pull / len(residual) - RIDGE * weights)
+
+    @cached_property
+    def products(self) -> JacobianProducts:
+        return jacobian_products(self.function, self.x)
 
     @cached_property
     def is_weighted(self) -> bool:

@@ -10,7 +10,8 @@ from ucad._types import VariableSamples, WhichIntervened
 from ucad.data import InterventionalData
 from ucad.scm.families import Family, Function
 from ucad.scm.families.base import Growth
-from ucad.solvers.regression.fitting import Fitter, Regression
+from ucad.solvers.regression.fitting import Fitter, Regression, subset
+from ucad.solvers.regression.jacobian_products import upper_products
 
 __all__ = [
     "causal_odds",
@@ -41,6 +42,11 @@ RIDGE_SHARE = 1e-6
 SAMPLES_AT_ONCE = 8192
 """Samples whose columns are multiplied at a time: sums of so many in single precision keep six
 digits."""
+
+
+PRICED = 4000
+"""Samples by which parents are priced: more than a rough fit uses, and a price is known to some 5 %
+then."""
 
 
 def fit_with_selection(
@@ -136,9 +142,9 @@ def permutation_price(
     """The maximum number of nats lost if a parent is taken away.
 
     Its values become those of another sample, which adds twice what the best function of the
-    other parents would lose.
+    other parents would lose. Of more than `PRICED` samples a regular subset stands for all.
     """
-    rows = np.flatnonzero(regression.weights > 0)
+    rows = subset(np.flatnonzero(regression.weights > 0), PRICED)
     w = regression.weights[rows]
     local, here = _own_columns(x, function, rows)
     values = local.values(here)
@@ -148,7 +154,8 @@ def permutation_price(
         other = here.copy()
         other[:, at] = np.roll(here[:, at], len(rows) // 2 + 1)
         lost[at] = np.average((local.values(other) - values) ** 2, weights=w) / 2
-    price: Float[np.ndarray, " inputs"] = len(rows) / 2 * np.log1p(lost / (error + floor))
+    half = regression.n_samples / 2
+    price: Float[np.ndarray, " inputs"] = half * np.log1p(lost / (error + floor))
     return price
 
 
@@ -199,17 +206,11 @@ def _products_of_columns(
         rows, weight = slope.T, weight.astype(slope.dtype)
         phi = basis(x.T[new, block].T).transpose(2, 1, 0).astype(slope.dtype, copy=False)
         pulled = (rows * (weight * residual)).astype(slope.dtype)
-        pairs = _upper_products(rows) * weight
-        gram = gram + np.array([pairs @ both.T for both in _upper_products(phi)])
+        pairs = upper_products(rows) * weight
+        gram = gram + np.array([pairs @ both.T for both in upper_products(phi)])
         cross = cross + np.array([pulled @ one.T for one in phi])
     flat = cross.transpose(2, 1, 0).reshape(len(new), -1)
     return _from_upper(gram, *cross.shape[:2]), flat, total
-
-
-def _upper_products(parts: Float[np.ndarray, "parts ..."]) -> Float[np.ndarray, "pairs ..."]:
-    """The products of all pairs of some arrays, each pair once."""
-    first, second = np.triu_indices(len(parts))
-    return np.asarray(parts[first] * parts[second])
 
 
 def _from_upper(
