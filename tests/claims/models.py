@@ -91,6 +91,7 @@ class System:
             own = own + (0 if self.direct is None else x @ self.direct)
             own = own + (0 if self.loading is None else hidden * self.loading)
             set_to = {"random": drawn, "constant": np.full_like(own, 2.0), "shift": own + 1.0}
+            set_to["roughly"] = 2.0 + 0.1 * drawn
             x = np.where(acted, set_to[self.action], own)
         names = self.scm.graph.variable_names
         return InterventionalData(x, acted, regime, names, self.layer_of, is_part=True)

@@ -26,7 +26,7 @@ def test_an_edge_that_stands_in_for_its_sibling_does_not_show_where_it_is_acted_
     assert edge_worth(samples).answer is Answer.PARTLY
 
 
-@pytest.mark.parametrize("action", ["random", "constant"])
+@pytest.mark.parametrize("action", ["random", "constant", "roughly"])
 def test_edges_of_a_true_model_show_where_they_are_acted_on(action):
     edges = [(int(i), int(k)) for i, k in np.argwhere(GRAPH.Q)]
     for seed in range(3):

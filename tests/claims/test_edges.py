@@ -10,7 +10,7 @@ from scipy import stats
 from tests.claims.models import SMALL, System, linear_scm, observed, samples_of
 from ucad.claims import edges as module
 from ucad.claims.answers import Answer
-from ucad.claims.edges import _EdgeTests, _paired_z, edge_worth
+from ucad.claims.edges import EdgeTests, _paired_z, edge_worth
 from ucad.claims.robust import log_density
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM, LinearMechanism
@@ -83,7 +83,7 @@ def test_of_too_many_edges_the_weakest_are_tested(monkeypatch):
 
 def test_what_a_sample_gains_counts_only_where_the_child_is_free():
     samples = samples_of(SMALL, SYSTEM, n_samples=1000)
-    tests = _EdgeTests(samples)
+    tests = EdgeTests(samples)
     gain = tests._gain(3, samples.z[:, []])
     acted = samples.is_intervened[tests.fold.test, 3]
     assert acted.any()

@@ -40,6 +40,23 @@ def test_a_function_of_one_direction_with_linear_children_could_be_the_other(cur
     assert could_be_the_other(samples_with(F_Z=lambda x: curve(x[:, 0] - 0.5 * x[:, 1])), 0)
 
 
+def test_a_function_of_one_direction_could_be_the_other_however_roughly_it_was_fitted():
+    """Wiggles that no child shows, as in a fitted network, turn the gradient but not the data."""
+
+    def fitted(x):
+        wiggle = 0.06 * torch.sin(12 * x[:, 1]) + 0.06 * torch.sin(12 * x[:, 0])
+        return torch.relu(x[:, 0] - 0.5 * x[:, 1]) + wiggle
+
+    def true(x):
+        return torch.relu(x[:, 0] - 0.5 * x[:, 1])
+
+    data = samples_with(F_Z=true).original(np.arange(1500))
+    scm = FactorSCM(
+        GRAPH, Formula((fitted,), Q.T), LINEAR_F_X, torch.tensor([1, 1, 0.1, 0.1]).double()
+    )
+    assert could_be_the_other(observed(scm, data), 0)
+
+
 def test_the_units_of_the_parents_do_not_matter():
     samples = samples_with(F_Z=lambda x: torch.tanh(x[:, 0] / 1000 + x[:, 1]), units=1000.0)
     assert could_be_the_other(samples, 0)

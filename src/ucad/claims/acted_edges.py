@@ -10,7 +10,7 @@ from jaxtyping import Float
 from scipy.special import stdtrit
 
 from ucad.claims.clamps import centred_within
-from ucad.claims.effects import baseline, contribution, is_fixed
+from ucad.claims.effects import baseline, contribution
 from ucad.claims.samples import Rows, TestSamples
 
 __all__ = ["Shown", "not_shown", "shown_where_acted"]
@@ -72,26 +72,22 @@ def shown_where_acted(samples: TestSamples, i: int, k: int) -> Shown | None:
     """The slope b of y = b · c over all children j of k at once, where i is acted on.
 
     y_j = e_j + c_ij, and c_ij is what x_i adds to x_j along Z_k in the model. b = Σ s / Σ q with
-    s = Σ_j c y / σ²
-    and q = Σ_j c² / σ² of every sample; its error is √Σ (s − b q)² / Σ q, so that what children
-    have in common counts once. Where i was held at a value, the means are compared with those where
-    it is free. None if i was not acted on in enough samples while a child was free, or was held at
-    its mean. O(samples · children).
+    s = Σ_j c y / σ² and q = Σ_j c² / σ² of every sample; its error is √Σ (s − b q)² / Σ q, so that
+    what children have in common counts once. That is the slope within regimes; the means of every
+    regime are compared with those where i is free, too, since a clamp that is noisy moves them more
+    than it varies. None if i was not acted on in enough samples while a child was free, or was held
+    at its mean. O(samples · children).
     """
     rows = np.flatnonzero(samples.is_intervened[:, i])[:MAX_ACTED_ROWS]
     children = np.flatnonzero(samples.graph.R[:, k])
     if len(rows) < MIN_ACTED_ROWS or len(children) == 0:
         return None
     edge = _Edge(samples, i, k, children, _spread(samples, children))
-    fixed = is_fixed(samples, i, rows)
-    parts = []
-    varying = rows[~fixed]
-    if len(varying) >= MIN_ACTED_ROWS:
-        parts.append(_within(edge, varying))
-    for label in np.unique(samples.regime[rows[fixed]]):
-        held = rows[fixed & (samples.regime[rows] == label)]
-        if len(held) >= MIN_ACTED_ROWS:
-            parts.append(_contrast(edge, held, baseline(samples, i)))
+    parts = [_within(edge, rows)]
+    for label in np.unique(samples.regime[rows]):
+        here = rows[samples.regime[rows] == label]
+        if len(here) >= MIN_ACTED_ROWS:
+            parts.append(_contrast(edge, here, baseline(samples, i)))
     weight = np.array([1 / max(error, 1e-9) ** 2 for _, error in parts])
     if weight.sum() <= 0:
         return None
@@ -122,26 +118,26 @@ class _Edge(NamedTuple):
 
 
 def _within(edge: _Edge, rows: Rows) -> tuple[float, float]:
-    """Slope and error where x_i varies within its regimes; infinite if no child is free there."""
+    """Slope and error within regimes; infinite if x_i was held there, or no child is free."""
     c, y, free = edge.measured(rows)
     regime = edge.samples.regime[rows]
     c, y = (
         np.stack([centred_within(column, regime) for column in v.T], axis=1) * free for v in (c, y)
     )
     s, q = (c * y).sum(axis=1), (c**2).sum(axis=1)
-    if (q > 0).sum() < MIN_ACTED_ROWS:  # the children were nearly always acted on as well
+    if (q > MIN_NOISE**2).sum() < MIN_ACTED_ROWS:
         return 0.0, np.inf
     slope = float(s.sum() / q.sum())
     return slope, float(np.sqrt(((s - slope * q) ** 2).sum()) / q.sum())
 
 
-def _contrast(edge: _Edge, held: Rows, free_rows: Rows) -> tuple[float, float]:
-    """Slope and error of the step of the means, where x_i is held at one value.
+def _contrast(edge: _Edge, here: Rows, free_rows: Rows) -> tuple[float, float]:
+    """Slope and error of the step of the means, between a regime and where x_i is free.
 
     The error is infinite where the model expects no step that could be told from chance.
     """
     means, scores = [], []
-    sides = [edge.measured(rows) for rows in (held, free_rows)]
+    sides = [edge.measured(rows) for rows in (here, free_rows)]
     for c, _, free in sides:
         count = np.maximum(free.sum(axis=0), 1)
         means.append(((c * free).sum(axis=0) / count, count))

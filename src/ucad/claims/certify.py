@@ -17,6 +17,7 @@ from ucad.claims.leftover_claim import nothing_left
 from ucad.claims.mechanism_class import values
 from ucad.claims.own_noise import own_noise
 from ucad.claims.prediction import abstraction_error, exactness, held_out_fit
+from ucad.claims.readings import drawn_behind, has_noisy_readings, without_reading_noise
 from ucad.claims.regimes import held_out_regimes, predicted_effects
 from ucad.claims.samples import TestSamples
 from ucad.claims.silent_regimes import moving_without_targets
@@ -96,12 +97,18 @@ def certify(
     for name, part in (("data", data), ("held_out", held_out), ("train", train)):
         _check_variables(scm, name, part)
     account = SolverNotes(notes=tuple(notes)) if isinstance(notes, Sequence) else notes
-    train = data if train is None else train
+    train, is_noisy = data if train is None else train, has_noisy_readings(scm)
+    if is_noisy:
+        data, train = (drawn_behind(scm, part, seed) for part in (data, train))
+        held_out = None if held_out is None else drawn_behind(scm, held_out, seed + 1)
+        scm = without_reading_noise(scm)
     samples = TestSamples.of(scm, train, held_out, seed)
     tests = _Tests(samples, Weights(samples), Adequacy(samples), seed)
     found = tests.claims(data, train if held_out is None else held_out, account.open_directions)
     by_key = {claim.key: claim for claim in found}
-    given = permissions(by_key, held_out=samples.held_out, guesses=account.guesses)
+    given = permissions(
+        by_key, held_out=samples.held_out, guesses=account.guesses, noisy_readings=is_noisy
+    )
     suggested = tests.suggestions(by_key, account.soft_regimes, _called_soft(data))
     said = verdict(given, suggested) if scm.graph.n_factors else NO_FACTORS
     return Certificate(said, given, found, suggested, tuple(account.notes))

@@ -41,6 +41,9 @@ MIN_ACTED_ROWS = 10
 
 Vector = Float[np.ndarray, " edges"]
 
+Measured = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""c, y and where y is free, each rows × edges."""
+
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -75,29 +78,23 @@ def acting_on_cause(samples: TestSamples, i: int, effects: Rows) -> Slopes:
     """The slope b of y = e_j + c_ij = b · c_ij + …, where i is acted on and j is free.
 
     c_ij = F_X(τ(x))_j − F_X(τ(x with x_i at its mean))_j is what x_i adds to x_j in the model. b
-    is 1 if acting on i does what the model says, and 0 if it does nothing. Where i varies within a
-    regime, y is regressed on c there; where i was held at a value, the mean and the spread of y
-    are compared with those where i is free. O(samples · edges of i).
+    is 1 if acting on i does what the model says, and 0 if it does nothing. Within regimes y is
+    regressed on c; the mean of y in every regime, and its spread where i was held at a value, are
+    compared with those where i is free. O(samples · edges of i).
     """
     rows = np.flatnonzero(samples.is_intervened[:, i])[:MAX_ACTED_ROWS]
     total = Slopes(np.zeros(len(effects)), np.zeros(len(effects)))
     if len(rows) < MIN_ACTED_ROWS or len(effects) == 0:
         return total
-    fixed = is_fixed(samples, i, rows)
-    varying = rows[~fixed]
-    if len(varying) >= MIN_ACTED_ROWS:
-        c, y = contribution(samples, i, effects, varying)
-        free = ~samples.is_intervened[np.ix_(varying, effects)]
-        total = _pooled(total, _within(c, y, free, samples.regime[varying]))
-    if fixed.any():
-        base = baseline(samples, i)
-        at_base = (*contribution(samples, i, effects, base), _free(samples, base, effects))
-        for label in np.unique(samples.regime[rows[fixed]]):
-            own = rows[fixed & (samples.regime[rows] == label)]
-            if len(own) >= MIN_ACTED_ROWS and len(base) >= MIN_ACTED_ROWS:
-                here = (*contribution(samples, i, effects, own), _free(samples, own, effects))
-                total = _pooled(total, _contrast(here, at_base))
-                total = _pooled(total, _spread_contrast(here, at_base))
+    c, y = contribution(samples, i, effects, rows)
+    total = _within(c, y, _free(samples, rows, effects), samples.regime[rows])
+    fixed, base = is_fixed(samples, i, rows), baseline(samples, i)
+    at_base = (*contribution(samples, i, effects, base), _free(samples, base, effects))
+    for at in _by_regime(samples, rows, base):
+        here = (c[at], y[at], _free(samples, rows[at], effects))
+        total = _pooled(total, _contrast(here, at_base))
+        if fixed[at].all():
+            total = _pooled(total, _spread_contrast(here, at_base))
     return total
 
 
@@ -107,7 +104,9 @@ def acting_on_effect(
     """The slope of e_i on x_j where j is acted on, and β, the slope where j is free.
 
     If i → j, x_j is independent of e_i once j is set from outside; if j → i, the slope stays.
-    In regimes that are known to be soft x_j still follows its causes: they say nothing.
+    In regimes that are known to be soft x_j still follows its causes: they say nothing. Means are
+    compared only where x_j was held: if some of its samples were never acted on, in spite of their
+    label, the slope within the regime tells, and the step of the means must not hide it.
     """
     is_soft = np.isin(np.array(samples.regime_names), list(told_soft))[samples.regime]
     rows = np.flatnonzero(samples.is_intervened[:, j] & ~is_soft)[:MAX_ACTED_ROWS]
@@ -118,26 +117,26 @@ def acting_on_effect(
     beta = (e * x * free).sum(axis=0) / np.maximum((x**2 * free).sum(axis=0), 1e-12)
     if len(rows) < MIN_ACTED_ROWS or len(causes) == 0:
         return total, beta
-    fixed = is_fixed(samples, j, rows)
-    varying = rows[~fixed]
-    if len(varying) >= MIN_ACTED_ROWS:
-        x_j = np.repeat(samples.x[varying, j][:, None], len(causes), axis=1)
-        e_i = samples.residual[np.ix_(varying, causes)]
-        slopes = _within(x_j, e_i, _free(samples, varying, causes), samples.regime[varying])
-        total = _pooled(total, slopes)
-    for label in np.unique(samples.regime[rows[fixed]]):
-        own = rows[fixed & (samples.regime[rows] == label)]
-        if len(own) >= MIN_ACTED_ROWS and len(base) >= MIN_ACTED_ROWS:
-            here, there = (
-                (
-                    np.repeat(samples.x[part, j][:, None], len(causes), axis=1),
-                    samples.residual[np.ix_(part, causes)],
-                    _free(samples, part, causes),
-                )
-                for part in (own, base)
-            )
-            total = _pooled(total, _contrast(here, there))
+    x_j, e_i, is_free = _beside(samples, j, causes, rows)
+    total = _within(x_j, e_i, is_free, samples.regime[rows])
+    there, fixed = _beside(samples, j, causes, base), is_fixed(samples, j, rows)
+    for at in _by_regime(samples, rows[fixed], base):
+        held = _beside(samples, j, causes, rows[fixed][at])
+        total = _pooled(total, _contrast(held, there))
     return total, beta
+
+
+def _beside(samples: TestSamples, j: int, causes: Rows, rows: Rows) -> Measured:
+    """x_j, once per cause, the residual of each cause, and where that is free."""
+    x_j = np.repeat(samples.x[rows, j][:, None], len(causes), axis=1)
+    return x_j, samples.residual[np.ix_(rows, causes)], _free(samples, rows, causes)
+
+
+def _by_regime(samples: TestSamples, rows: Rows, base: Rows) -> list[Rows]:
+    """Where in the rows each regime of enough samples is; none if the baseline has too few."""
+    regime = samples.regime[rows]
+    found = [np.flatnonzero(regime == label) for label in np.unique(regime)]
+    return [at for at in found if min(len(at), len(base)) >= MIN_ACTED_ROWS]
 
 
 def is_fixed(samples: TestSamples, i: int, rows: Rows) -> np.ndarray:
@@ -180,10 +179,6 @@ def contribution(
     there = (made - samples.mean[effects]) / samples.sd[effects]
     c = samples.expected[np.ix_(rows, effects)] - there
     return c, samples.residual[np.ix_(rows, effects)] + c
-
-
-Measured = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""c, y and where y is free, each rows × edges."""
 
 
 def _within(c: np.ndarray, y: np.ndarray, free: np.ndarray, regime: np.ndarray) -> Slopes:

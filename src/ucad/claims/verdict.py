@@ -28,13 +28,23 @@ REFUTING = {
 where the question is a negative one."""
 
 
-def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tuple[Permission, ...]:
+NOISY_READINGS = (
+    "Readings are noisy: the tests look at values drawn from what the model makes of the readings, "
+    "and see less."
+)
+"""Why nothing is claimed in full of a model that was told of noise in the readings."""
+
+
+def permissions(
+    found: Found, *, held_out: bool, guesses: Sequence[str], noisy_readings: bool = False
+) -> tuple[Permission, ...]:
     """What may be claimed, from the answers to all questions.
 
     Args:
         found: the answers, by key.
         held_out: whether the tests were made on samples that did not help to find the model.
         guesses: what the solver could not decide, in its words.
+        noisy_readings: whether the tests looked at draws of what lies behind the readings.
     """
     refuted = [text for key, text in REFUTING.items() if found[key].answer is Answer.NO]
     noisy = found["scale"].details["with_shared_noise"]
@@ -45,13 +55,9 @@ def permissions(found: Found, *, held_out: bool, guesses: Sequence[str]) -> tupl
     graph = _graph(found, refuted, held_out=held_out, guesses=guesses)
     directions = _directions(found, refuted)
     factors = _factors(found, graph, directions)
-    return (
-        graph,
-        directions,
-        factors,
-        _values(found, factors),
-        _predictions(found, refuted),
-    )
+    values, predictions = _values(found, factors), _predictions(found, refuted)
+    given = (graph, directions, factors, values, predictions)
+    return tuple(_seen_through_noise(one) for one in given) if noisy_readings else given
 
 
 def verdict(given: Sequence[Permission], suggested: Sequence[Suggestion]) -> str:
@@ -77,6 +83,13 @@ def verdict(given: Sequence[Permission], suggested: Sequence[Suggestion]) -> str
     if by_name["values"].answer is Answer.YES:
         sentences += by_name["values"].conditions[:1]
     return " ".join(sentences)
+
+
+def _seen_through_noise(one: Permission) -> Permission:
+    """At best partly."""
+    if one.answer not in (Answer.YES, Answer.PARTLY):
+        return one
+    return Permission(one.what, Answer.PARTLY, (*one.conditions, NOISY_READINGS))
 
 
 def _graph(
