@@ -162,7 +162,7 @@ def test_misuse_is_explained(problem, model):
 def test_not_converging_warns_once_and_is_in_the_status(problem, monkeypatch):
     from dataclasses import replace
 
-    import ucad.estimator as module
+    import ucad.learner as module
 
     def unfinished(*arguments, **options):
         result, path = original(*arguments, **options)

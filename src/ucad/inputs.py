@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from ucad.data import InterventionalData
 from ucad.data.checks import as_flags, as_layers, check_finite
@@ -62,6 +61,8 @@ def as_data(estimator: Any, X: Any, interventions: Any) -> InterventionalData:
 
 def validated(estimator: Any, X: Any, **options: Any) -> NDArray[np.float64]:
     """X as scikit-learn checks it, as numbers."""
+    from sklearn.utils.validation import validate_data
+
     check_table(X)
     try:
         x = validate_data(estimator, X, dtype=np.float64, ensure_all_finite=False, **options)

@@ -114,9 +114,10 @@ _LONGEST = 80
 def seed_of(random_state: Any) -> int:
     """The seed of scikit-learn's `random_state`: a number, a generator, or None."""
     import numpy as np
-    from sklearn.utils import check_random_state
 
     if random_state is None or isinstance(random_state, np.random.RandomState):
+        from sklearn.utils import check_random_state
+
         return int(check_random_state(random_state).randint(2**31 - 1))
     return as_seed(random_state, "random_state")
 

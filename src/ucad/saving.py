@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from ucad.about_fit import plain_settings
@@ -24,12 +25,17 @@ def run_of(model: Any) -> Run:
         certificate=model.certificate_,
         sample=model.sample_,
         consensus=model.consensus_,
-        settings=plain_settings(model.get_params(deep=False)),
+        settings=plain_settings(_parameters_of(model)),
         history=model.history_,
         data=model.data_,
         seconds=model.fit_seconds_,
         factors=model.path_,
     )
+
+
+def _parameters_of(model: Any) -> dict[str, Any]:
+    """The parameters of an estimator, as it was made or changed since."""
+    return {name: getattr(model, name) for name in signature(type(model)).parameters}
 
 
 def settings_of(run: Run, known: dict[str, Any]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _path(
     measured = read_data(data, settings)
     with shown_progress(quiet=quiet) as progress:
         model = estimator_for(settings, measured.variable_names)
-        model.set_params(n_factors="auto", progress=progress)
+        model.n_factors, model.progress = "auto", progress
         return model.factor_path(measured, first=numbers[0], last=numbers[1])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_module
 import shutil
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
     from ucad.consensus.running import RunOptions
     from ucad.data import InterventionalData
-    from ucad.estimator import UCAD
+    from ucad.learner import Learner
 
 __all__ = ["fit", "fit_model"]
 
@@ -135,8 +134,6 @@ def fit_model(
     conclude: bool = True,
 ) -> int:
     """Reads, fits, writes the run folder with its report, and tells; the verdict if `conclude`."""
-    from sklearn.exceptions import ConvergenceWarning
-
     from ucad.cli.inspect import report_beside
     from ucad.cli.network_files import load_readouts
     from ucad.cli.progress import shown_progress
@@ -148,14 +145,13 @@ def fit_model(
         read_gene_sets(settings.gene_sets)  # what is wrong with it is said before any work
     measured = read_data(path, settings)
     checkpoint = _checkpoint(output)
-    with shown_progress(quiet=quiet or json) as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with shown_progress(quiet=quiet or json) as progress:
         model = estimator_for(settings, measured.variable_names)
         if network is not None:
-            model.set_params(readouts=load_readouts(path, network))
+            model.readouts = load_readouts(path, network)
         if where is not None:
-            model.set_params(n_jobs=where.n_jobs, runs_on=where.on)
-        model.set_params(progress=progress)
+            model.n_jobs, model.runs_on = where.n_jobs, where.on
+        model.progress = progress
         request = _fitted(model, measured, checkpoint)
     model.data_["path"] = path.name
     with deferred() as late:
@@ -173,7 +169,7 @@ def fit_model(
     return DONE if good else UNFINISHED
 
 
-def _fitted(model: UCAD, data: InterventionalData, checkpoint: Path) -> Request:
+def _fitted(model: Learner, data: InterventionalData, checkpoint: Path) -> Request:
     """Fits a model and says whether a request to end came when it had been found.
 
     Raises:
@@ -233,7 +229,7 @@ def _check_output(output: Path, *, force: bool, resume: bool) -> None:
         raise InvalidInputError(f"'{output}' is finished: there is nothing to resume.")
 
 
-def _tell(model: UCAD, output: Path, page: Path, *, json: bool, conclude: bool) -> None:
+def _tell(model: Learner, output: Path, page: Path, *, json: bool, conclude: bool) -> None:
     from ucad.cli.output import say
 
     graph, status = model.graph_, model.status_

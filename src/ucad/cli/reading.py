@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ucad.cli.settings import FitSettings
     from ucad.data import InterventionalData
-    from ucad.estimator import UCAD
+    from ucad.learner import Learner
 
 __all__ = ["estimator_for", "read_data"]
 
@@ -53,16 +53,16 @@ def read_data(path: Path, settings: FitSettings) -> InterventionalData:
     return replace(data, layer_of=np.array([layer_of[name] for name in data.variable_names]))
 
 
-def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> UCAD:
+def estimator_for(settings: FitSettings, variable_names: tuple[str, ...]) -> Learner:
     """The estimator that the settings describe."""
-    from ucad.estimator import UCAD
+    from ucad.learner import Learner
     from ucad.solvers.prior import read_prior
 
     n_factors = settings.factors if isinstance(settings.factors, int) else None
     known = None
     if settings.prior is not None:
         known = read_prior(Path(settings.prior), variable_names, n_factors)
-    return UCAD(
+    return Learner(
         n_factors=settings.factors,
         solver=settings.solver,
         factor_mechanism=settings.factor_mechanism,

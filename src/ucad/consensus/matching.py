@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.optimize
-import scipy.stats
 from jaxtyping import Float
+from scipy.special import ndtri
 
 from ucad._types import FactorSamples, VariableSamples
 from ucad.scm import FactorSCM
@@ -65,9 +64,11 @@ def match(first: Values, second: Values, level: float = MIN_LEVEL) -> Matching:
     >>> match(z, -z[:, [2, 0]]).partner
     (1, None, 0)
     """
+    from scipy.optimize import linear_sum_assignment
+
     r = correlations(first, second)
     gain = np.maximum(np.abs(r) - level, 0.0)
-    rows, columns = scipy.optimize.linear_sum_assignment(gain, maximize=True)
+    rows, columns = linear_sum_assignment(gain, maximize=True)
     found = {int(k): int(at) for k, at in zip(rows, columns, strict=True) if gain[k, at] > 0}
     partner = tuple(found.get(k) for k in range(first.shape[1]))
     return Matching(
@@ -88,7 +89,7 @@ def level_for(n_samples: int, n_first: int, n_second: int) -> float:
     """
     if n_samples <= 4 or not n_first * n_second:
         return 1.0
-    z = float(scipy.stats.norm.isf(CHANCE / (4 * n_first * n_second)))
+    z = -float(ndtri(CHANCE / (4 * n_first * n_second)))
     return max(MIN_LEVEL, float(np.tanh(z / np.sqrt(n_samples - 3))))
 
 
@@ -97,8 +98,10 @@ def correlations(first: Values, second: Values) -> Float[np.ndarray, "_ _"]:
 
     So neither an affine nor a monotone map of a factor makes it another one.
     """
+    from scipy.stats import rankdata
+
     linear = _unit(first).T @ _unit(second)
-    ranked = [scipy.stats.rankdata(z, axis=0) if z.size else z for z in (first, second)]
+    ranked = [rankdata(z, axis=0) if z.size else z for z in (first, second)]
     monotone = _unit(ranked[0]).T @ _unit(ranked[1])
     return np.asarray(np.where(np.abs(monotone) > np.abs(linear), monotone, linear))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import nnls
 
 from ucad.effects.measured import MeasuredChanges
 
@@ -71,6 +70,8 @@ def evidence_weights(
     γ ≥ 0 minimises Σ_s ‖d_s − Σ_i γ_i p_si‖² over the judging regimes s, in units of their standard
     errors. Kinds that say nothing of any judge get 0.
     """
+    from scipy.optimize import nnls
+
     free = ~changes.targets[judges]
     errors = changes.error[judges]
     columns = [(kind / errors)[free] for kind in evidence]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.stats import hypergeom
 
 from ucad.data.targets import JOINT
 from ucad.errors import InvalidInputError
@@ -129,6 +128,8 @@ def _tested(
     genes: Bool[np.ndarray, "variables sides"], member: Bool[np.ndarray, "variables sets"]
 ) -> tuple[Float[np.ndarray, "sides sets"], Float[np.ndarray, "sides sets"]]:
     """Returns p and q; a side and a set that share fewer than two genes have p = 1."""
+    from scipy.stats import hypergeom
+
     shared = genes.T.astype(float) @ member.astype(float)
     size, drawn = member.sum(axis=0)[None], genes.sum(axis=0)[:, None]
     p = np.where(shared >= MIN_OVERLAP, hypergeom.sf(shared - 1, len(genes), size, drawn), 1.0)

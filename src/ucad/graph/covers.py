@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ucad._types import BooleanMatrix, VariablesByFactors
 
@@ -83,6 +82,8 @@ def boolean_rank(A: BooleanMatrix, *, max_rectangles: int = _MAX_RECTANGLES) -> 
 
 def _smallest_cover(covers: BooleanMatrix) -> np.ndarray | None:
     """The fewest columns that together have a one in every row, or None if not even all do."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     if not covers.any(axis=1).all():
         return None
     if len(covers) == 0:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.optimize
 from jaxtyping import Bool, Int
 
 from ucad._types import VariablesByFactors
@@ -162,10 +161,12 @@ class PriorKnowledge:
         self, Q: VariablesByFactors, R: VariablesByFactors
     ) -> Int[np.ndarray, " factors"]:
         """For each factor named here the column of (Q, R) that agrees with it best."""
+        from scipy.optimize import linear_sum_assignment
+
         wanted_Q = self.required_parent.astype(float) - self.forbidden_parent
         wanted_R = self.required_child.astype(float) - self.forbidden_child
         agreement = wanted_Q.T @ Q + wanted_R.T @ R
-        _, columns = scipy.optimize.linear_sum_assignment(-agreement)
+        _, columns = linear_sum_assignment(-agreement)
         return np.asarray(columns)
 
     def imposed_on(

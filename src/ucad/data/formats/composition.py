@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse import csr_array
 
 from ucad.data.formats.counted import unit_depth
 from ucad.data.formats.options import ReadOptions
@@ -93,6 +92,8 @@ def composition(
 def _totals(
     blocks: Blocks, member: Int[np.ndarray, " samples"], n_regimes: int
 ) -> Float[np.ndarray, "regimes variables"]:
+    from scipy.sparse import csr_array
+
     found: Any = 0.0
     for start, block in blocks:
         rows = member[start : start + block.shape[0]]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from scipy import stats
+from scipy.special import ndtri
 from torch import Tensor
 
 from ucad.data.readings import depths
@@ -69,6 +69,8 @@ class NegativeBinomial(NoiseFamily):
         F, targets = _mechanism(given), given.targets
         size, chance = self._law(given)
         edge = quantile.clamp(EDGE, 1 - EDGE).cpu().numpy()
+        from scipy import stats
+
         count = torch.as_tensor(stats.nbinom.ppf(edge, size, chance)).to(quantile)
         return F.scale[targets] * count.log1p() + F.shift[targets]
 
@@ -76,11 +78,13 @@ class NegativeBinomial(NoiseFamily):
         self, x: Float[Tensor, "samples variables"], given: Given
     ) -> Float[Tensor, "samples variables"]:
         """Φ⁻¹ of (P(c' ≤ c) + P(c' < c)) / 2, at a depth of 1."""
+        from scipy import stats
+
         count = self._rate(x, given).round().cpu().numpy()
         size, chance = self._law(given)
         below, up_to = (stats.nbinom.cdf(count + step, size, chance) for step in (-1, 0))
         middle = np.clip((below + up_to) / 2, EDGE, 1 - EDGE)
-        return torch.as_tensor(stats.norm.ppf(middle)).to(x)
+        return torch.as_tensor(ndtri(middle)).to(x)
 
     def _rate(self, x: Tensor, given: Given) -> Tensor:
         """Count / depth of every entry."""

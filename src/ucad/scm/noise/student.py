@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from scipy import stats
+from scipy.special import ndtri, stdtr, stdtrit
 from torch import Tensor
 
 from ucad.errors import InvalidInputError
@@ -63,7 +63,7 @@ class StudentT(NoiseFamily):
     ) -> Float[Tensor, "samples variables"]:
         """F_X(z) + s · T_ν⁻¹(quantile)."""
         nu, square = self._parts(given, 0.0)
-        t = stats.t.ppf(quantile.cpu().numpy(), nu.cpu().numpy())
+        t = stdtrit(nu.cpu().numpy(), quantile.cpu().numpy())
         noise = torch.as_tensor(t).to(quantile) * square.sqrt()
         return given.mechanism(given.z, given.targets) + noise
 
@@ -73,8 +73,8 @@ class StudentT(NoiseFamily):
         """Φ⁻¹(T_ν((x − F_X(z)) / s))."""
         nu, square = self._parts(given, 1e-300)
         t = (x - given.mechanism(given.z, given.targets)) / square.sqrt()
-        quantile = stats.t.cdf(t.detach().cpu().numpy(), nu.cpu().numpy())
-        return torch.as_tensor(stats.norm.ppf(np.clip(quantile, EDGE, 1 - EDGE))).to(x)
+        quantile = stdtr(nu.cpu().numpy(), t.detach().cpu().numpy())
+        return torch.as_tensor(ndtri(np.clip(quantile, EDGE, 1 - EDGE))).to(x)
 
     def _parts(self, given: Given, floor: float) -> tuple[Tensor, Tensor]:
         """ν and s²."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
+from scipy.special import gammaln, ndtr
 
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
@@ -102,7 +102,7 @@ def _normal_mass(scm: FactorSCM, data: InterventionalData, counts: CountSamples)
         return ((at - mean) / unit - expected) / spread
 
     low = np.where(counts.counted == 0, -np.inf, edge(-0.5))
-    mass = np.maximum(stats.norm.cdf(edge(0.5)) - stats.norm.cdf(low), 1e-300)
+    mass = np.maximum(ndtr(edge(0.5)) - ndtr(low), 1e-300)
     return np.where(counts.free, np.log(mass), 0.0).sum(axis=1)
 
 
@@ -135,10 +135,16 @@ def _with_student(scm: FactorSCM, data: InterventionalData) -> FactorSCM:
         if len(e) < FEWEST_RESIDUALS or not e.any():
             continue
         fits = [(nu, _spread(e, nu)) for nu in FREEDOMS]
-        nu, s = max(fits, key=lambda fit: float(stats.t.logpdf(e, fit[0], scale=fit[1]).sum()))
+        nu, s = max(fits, key=lambda fit: _likelihood_of_student(e, *fit))
         freedom[j], ratio[j] = nu, s / scale[j]
     as_tensor = scm.noise_scale.new_tensor
     return replace(scm, noise=StudentT(as_tensor(freedom), as_tensor(ratio)))
+
+
+def _likelihood_of_student(e: Samples, nu: float, s: float) -> float:
+    """Σ log of the density of s · t with ν degrees of freedom, up to a constant."""
+    constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - np.log(nu) / 2 - np.log(s)
+    return float((constant - (nu + 1) / 2 * np.log1p((e / s) ** 2 / nu)).sum())
 
 
 def _spread(e: Samples, nu: float) -> float:
