@@ -130,10 +130,52 @@ def test_evidence_counts_as_much_as_it_was_right_elsewhere():
     judges = judges_of(changes, 0)
     assert judges.tolist() == [1, 2]
     right, wrong = changes.change[judges], -changes.change[judges]
-    np.testing.assert_allclose(
-        evidence_weights(changes, judges, np.stack([wrong, right / 2])), [0, 2], atol=1e-8
+    kinds, believed = np.stack([wrong, right / 2]), np.array([0.0, 2.0])
+    found = evidence_weights(changes, judges, kinds, believed)
+    np.testing.assert_allclose(found, [0, 2], atol=1e-8)
+    silent = np.zeros((2, 2, 7))
+    assert evidence_weights(changes, judges, silent, believed).tolist() == [0, 0]
+
+
+def test_what_is_believed_decides_between_kinds_that_do_not_differ_and_yields_to_many_regimes():
+    changes = measured_changes(screen(model()))
+    judges = judges_of(changes, 0)
+    right, believed = changes.change[judges], np.array([1.0, 0.0])
+    same = evidence_weights(changes, judges, np.stack([right, right]), believed)
+    np.testing.assert_allclose(same, [1, 0], atol=1e-8)
+
+    def weight_of_what_is_right(n_regimes):
+        many = measured_changes(common_response(n_regimes, 1.0, np.random.default_rng(0)))
+        judges = judges_of(many, 0)
+        right = many.change[judges]
+        return evidence_weights(many, judges, np.stack([0.3 * right[::-1], right]), believed)[1]
+
+    assert weight_of_what_is_right(4) == pytest.approx(3 / (3 + 5), abs=0.01)
+    assert weight_of_what_is_right(40) == pytest.approx(39 / (39 + 5), abs=0.01)
+
+
+def test_two_regimes_that_did_the_same_do_not_speak_for_a_third_that_does_something_else():
+    rng, labels = np.random.default_rng(1), np.repeat(["", "X1", "X2", "X3"], [2000, 100, 100, 100])
+    x = rng.normal(size=(len(labels), 8))
+    for j in range(3):
+        x[labels == f"X{j + 1}", j] = -3.0
+    factors = np.stack([x[:, 0] + x[:, 1], x[:, 2] - x[:, 3]], axis=1)
+    loadings = np.array([[1, 0], [-1, 0], [0, 1], [0, 1]])
+    x[:, 4:] = factors @ loadings.T + 0.3 * rng.normal(size=(len(labels), 4))
+    Q, R = np.zeros((8, 2), dtype=bool), np.zeros((8, 2), dtype=bool)
+    Q[:2, 0] = Q[2:4, 1] = R[4:6, 0] = R[6:, 1] = True
+    w_Z, w_X = np.zeros((2, 8)), np.zeros((8, 2))
+    w_Z[0, :2], w_Z[1, 2], w_Z[1, 3], w_X[4:] = 1.0, 1.0, -1.0, loadings
+    scm = FactorSCM(
+        FactorGraph(Q, R),
+        LinearMechanism(torch.tensor(w_Z), torch.zeros(2).double()),
+        LinearMechanism(torch.tensor(w_X), torch.zeros(8).double()),
+        torch.ones(8).double(),
     )
-    assert evidence_weights(changes, judges, np.zeros((2, 2, 7))).tolist() == [0, 0]
+    data = InterventionalData.from_targets(x, labels.tolist())
+    row = next(row for row in predict_regimes(scm, data).scoreboard if row["regime"] == "X3")
+    assert row["error"]["mean"] > 1
+    assert row["error"]["ucad"] < 0.3
 
 
 def test_what_to_expect_of_a_judge_is_told_neither_by_it_nor_by_the_regime_that_is_predicted():

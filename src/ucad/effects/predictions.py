@@ -258,17 +258,19 @@ def _weights(
 ) -> Float[np.ndarray, " kinds"]:
     """How much the model, the regression and what to expect count, judged by other regimes.
 
-    Where no evidence can be judged the model counts alone, or what to expect if it is silent.
+    Beforehand the model is believed, unless it is silent. Where no evidence can be judged it
+    counts alone, or what to expect if it is silent.
     """
     judges = judges_of(changes, row)
     linear = [regressions.change(int(one), row) for one in judges]
     known = [np.zeros(own.shape[1]) if one is None else one for one in linear]
     models = np.zeros_like(own[judges]) if is_silent else own[judges]
     evidence = np.stack([models, np.reshape(known, models.shape)])
+    believed = None if is_silent else np.array([1.0, 0.0, 0.0])
     if not evidence.any():
-        return np.array([0.0, 0.0, 1.0] if is_silent else [1.0, 0.0, 0.0])
-    expected = expected_of_others(changes, row, judges)
-    return evidence_weights(changes, judges, np.concatenate([evidence, expected[None]]))
+        return np.array([0.0, 0.0, 1.0]) if believed is None else believed
+    kinds = np.concatenate([evidence, expected_of_others(changes, row, judges)[None]])
+    return evidence_weights(changes, judges, kinds, believed)
 
 
 def _by_model(
