@@ -31,6 +31,14 @@ def test_an_inconsistent_dcdi_folder_is_refused(tmp_path):
         ucad.read(tmp_path)
 
 
+def test_a_folder_of_tables_is_answered_with_their_names_also_where_options_are_given(tmp_path):
+    for name in ("train.csv", "test.csv", "notes.md"):
+        (tmp_path / name).write_text("a,b\n1,2\n")
+    for options in ({}, {"target": "gene"}):
+        with pytest.raises(FormatError, match=r"data files \(test.csv, train.csv\): name one"):
+            ucad.read(tmp_path, **options)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_line_names_the_columns_that_were_clamped_and_an_empty_one_none(tmp_path, end):
     path = folder(tmp_path, end.join(["", "", "1", "0, 2", "0,2", ""]))

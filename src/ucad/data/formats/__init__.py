@@ -8,7 +8,7 @@ from pathlib import Path
 from ucad.data.dataset import InterventionalData
 from ucad.data.formats.anndata import read_h5ad, read_zarr, write_h5ad
 from ucad.data.formats.arrays import read_npz, write_npz
-from ucad.data.formats.dcdi import read_dcdi, write_dcdi
+from ucad.data.formats.dcdi import is_dcdi, read_dcdi, write_dcdi
 from ucad.data.formats.mapped import read_npy
 from ucad.data.formats.options import ReadOptions, check_writable
 from ucad.data.formats.tables import (
@@ -65,6 +65,8 @@ _ADVICE = {
     **dict.fromkeys((".xlsx", ".xls", ".ods"), " Save the sheet as CSV first."),
 }
 """What to do about files that are often brought."""
+MAX_NAMED = 5
+"""Files of a folder that an error names."""
 
 
 def read(  # noqa: PLR0913 - the user's front door: every option by its own name
@@ -153,6 +155,7 @@ def _kind_of(path: Path) -> str:
     if path.is_dir() and suffix != ".zarr":
         if suffix and suffix in _READERS:
             raise FormatError(f"'{path}' must be a file. Got a folder instead.")
+        _check_is_dcdi(path)
         return ""
     if suffix not in _READERS or suffix == "":
         endings = ", ".join(filter(None, _READERS))
@@ -161,6 +164,15 @@ def _kind_of(path: Path) -> str:
     if not path.is_dir():
         check_regular(path)
     return suffix
+
+
+def _check_is_dcdi(path: Path) -> None:
+    """Names the tables in a folder that is not DCDI's: one of them was meant."""
+    tables = sorted(p.name for p in path.iterdir() if p.suffix.lower() in _READERS and p.suffix)
+    if tables and not is_dcdi(path):
+        more = ", …" if len(tables) > MAX_NAMED else ""
+        named = ", ".join(tables[:MAX_NAMED])
+        raise FormatError(f"'{path}' is a folder of data files ({named}{more}): name one of them.")
 
 
 def write(data: InterventionalData, path: str | Path) -> None:

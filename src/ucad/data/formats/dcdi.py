@@ -20,9 +20,14 @@ from ucad.data.missing import without_missing
 from ucad.errors import FormatError
 from ucad.files import check_regular, read_json, read_text, replacing, write_text
 
-__all__ = ["read_dcdi", "write_dcdi"]
+__all__ = ["is_dcdi", "read_dcdi", "write_dcdi"]
 
 DATA, TARGETS, REGIMES, SIDE = "data_interv1.npy", "intervention1.csv", "regime1.csv", "ucad.json"
+
+
+def is_dcdi(path: Path) -> bool:
+    """Whether a folder has any of DCDI's files."""
+    return any((path / name).exists() for name in (DATA, TARGETS, REGIMES))
 
 
 def read_dcdi(path: Path, options: ReadOptions) -> InterventionalData:
