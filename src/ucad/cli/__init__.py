@@ -1,4 +1,4 @@
-"""The command line: one module a command; whatever goes wrong ends in one line."""
+"""The command line: one module per command; whatever goes wrong ends in one line."""
 
 from __future__ import annotations
 

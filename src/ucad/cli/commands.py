@@ -1,8 +1,10 @@
-"""All commands, one module each, under one name."""
+"""All commands under one name, grouped as the help shows them."""
 
 from __future__ import annotations
 
-from cyclopts import App, Parameter
+from collections.abc import Callable
+
+from cyclopts import App, Group, Parameter
 
 from ucad import __version__
 from ucad.cli.compare import compare
@@ -33,6 +35,14 @@ def _shown_default(value: object) -> str | None:
     return None if value is False or value in ("", (), None) else str(value)
 
 
+COMMANDS: dict[str, tuple[Callable[..., object], ...]] = {
+    "Start here": (demo, info, factors, fit),
+    "What was found": (certify, report, predict, compare, evaluate, export),
+    "Networks": (record, steer, supernodes),
+    "Besides": (simulate, sweep, completion),
+}
+"""What the help shows, in the order in which a newcomer needs it."""
+
 app = App(
     name="ucad",
     version=__version__,
@@ -44,19 +54,9 @@ app = App(
     default_parameter=Parameter(negative="", show_default=_shown_default),
     suppress_keyboard_interrupt=False,  # or else it ends without a word
 )
-app.command(demo)
-app.command(info)
-app.command(fit)
-app.command(factors)
-app.command(evaluate)
-app.command(certify)
-app.command(report)
-app.command(compare)
-app.command(predict)
-app.command(export)
-app.command(simulate)
-app.command(record)
-app.command(steer)
-app.command(supernodes)
-app.command(sweep)
-app.command(completion)
+for title, commands in COMMANDS.items():
+    group = Group.create_ordered(title)
+    for place, command in enumerate(commands):
+        app.command(command, group=group, sort_key=place)
+for flag in ("--help", "--version"):
+    app[flag].group = "About ucad"

@@ -24,7 +24,7 @@ EDGES = {
 def compare(
     first: Path, second: Path, /, *, data: Path | None = None, seed: Seed = 0, json: bool = False
 ) -> None:
-    """Say which factors and edges of two runs agree, beside what unrelated runs would give.
+    """Show which factors and edges two runs share, beside what chance would give.
 
     Factors are matched by their values on common samples: those stored with both runs, or those
     given. The runs may differ in seed, batch or data set; variables are matched by name.

@@ -14,7 +14,7 @@ compdef _cyclopts_ucad ucad
 
 
 def completion(shell: Literal["bash", "zsh", "fish", "powershell"], /) -> None:
-    """Print the script with which a shell completes ucad's commands, options and choices.
+    """Print a script that lets a shell complete ucad's commands, options and choices.
 
     For bash or zsh: eval "$(ucad completion bash)", in this shell or in its start-up file. For
     fish: ucad completion fish > ~/.config/fish/completions/ucad.fish

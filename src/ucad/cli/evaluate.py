@@ -36,7 +36,7 @@ def evaluate(
     seed: Seed = 0,
     json: bool = False,
 ) -> None:
-    """Print every metric of learned against true factors, beside its interval and chance level.
+    """Compare learned factors with true ones, every metric beside its chance level.
 
     For a run on a simulated problem: ucad evaluate run/ --truth data/
 

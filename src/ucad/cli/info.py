@@ -17,7 +17,7 @@ def info(
     reading: ReadingOptions = NO_READING,
     json: bool = False,
 ) -> None:
-    """Show what is in a data file: samples, variables, regimes, controls, and what looks odd.
+    """Show what is in a data file, as ucad reads it, and what looks odd.
 
     Nothing is fitted and nothing is written. A file that cannot be read is refused with all that is
     wrong with it; what makes a fit impossible or doubtful stands below the table, after a !.

@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def certify(run: Path, /, *, claim: str = "graph", json: bool = False) -> int:
-    """Say what may be claimed of a fitted model.
+    """Say what may be claimed of a fitted model, and why.
 
     Exit code 0: the graph (or what --claim names) may be claimed in full. 1: in part, or not.
 

@@ -46,7 +46,7 @@ def predict(
     reading: ReadingOptions = NO_READING,
     json: bool = False,
 ) -> None:
-    """Predict what clamping variables or factors does, to the factors and to the variables.
+    """Predict what clamping variables, or setting factors, does to all others.
 
     A factor is set by clamping the variables that it is made from, to the values nearest to their
     means that give it its value; which, and which other factors feel that, is said.

@@ -40,7 +40,9 @@ def simulate(
     format: str = "csv",  # noqa: A002 - the option is called --format
     force: bool = False,
 ) -> None:
-    """Write one of the paper's synthetic problems, or a world beside them, with its truth.
+    """Write data of a simulated system whose truth is known.
+
+    The system is one of the paper's settings, or a world of another shape.
 
     Parameters
     ----------

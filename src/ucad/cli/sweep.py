@@ -1,4 +1,4 @@
-"""`ucad sweep`: a grid of fits, a row each."""
+"""`ucad sweep`: a grid of fits, one row per fit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sweep(
     allow_code: bool = False,
     quiet: bool = False,
 ) -> int:
-    """Do many independent fits and append a row to a table as each one finishes.
+    """Run many fits; each adds a row to a table as it finishes.
 
     Stopped or killed, it is resumed by the same command: finished rows are kept, and a larger grid
     only adds to them. Exit code 0: every task has a result. 1: some failed or were left out.
