@@ -93,12 +93,23 @@ def check_setting(settings: object, name: str, holds: bool, wanted: str) -> None
         )
 
 
+_SHORTEST_PART = 3
+"""Letters from which on a name that is part of another one may be meant by it."""
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Returns `" Did you mean 'x'?"` for the closest choice, or an empty string.
 
+    Where none is close, the first that contains the name will do.
+
     >>> did_you_mean("perason", ["pearson", "spearman"]), did_you_mean("nt", ["NT", "STAT1"])
     (" Did you mean 'pearson'?", " Did you mean 'NT'?")
+    >>> did_you_mean("clamped", ["time", "clamped by hand"])
+    " Did you mean 'clamped by hand'?"
     """
     spelt = {choice.casefold(): choice for choice in choices}
-    close = difflib.get_close_matches(str(name).casefold(), spelt, n=1)
+    folded = str(name).casefold()
+    close = difflib.get_close_matches(folded, spelt, n=1)
+    if not close and len(folded) >= _SHORTEST_PART:
+        close = [choice for choice in spelt if folded in choice][:1]
     return f" Did you mean '{spelt[close[0]]}'?" if close else ""

@@ -59,7 +59,7 @@ FACTORED = [step(0, -9, 0.5), step(1, -6, 0.3), step(2, -3), step(3, -3)]
 def test_the_smallest_adequate_number_is_recommended_if_the_likelihood_agrees():
     found = recommend(FACTORED, direct(-3, 20))
     assert (found.n_factors, found.plausible) == (2, (2,))
-    assert str(found).startswith("2 — the smallest number at which nothing is left")
+    assert str(found).startswith("2 — the smallest number that leaves nothing")
 
 
 def test_two_numbers_are_plausible_where_likelihood_and_adequacy_disagree():

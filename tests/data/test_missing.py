@@ -14,7 +14,7 @@ def test_the_mean_of_the_regime_is_filled_in_and_marked():
     filled = without_missing(x, ["a", "b"], ["", "", "", "b", "b"], "mean")
     np.testing.assert_array_equal(filled.x, [[1, 0], [3, 2.5], [2, 5], [10, 7], [10, 9]])
     np.testing.assert_array_equal(filled.is_missing, np.isnan(x))
-    assert "3 missing value(s)" in filled.notes[0]
+    assert "3 missing values" in filled.notes[0]
 
 
 def test_a_regime_without_a_value_gets_the_mean_of_all():

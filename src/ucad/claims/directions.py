@@ -225,7 +225,12 @@ def _evidence(details: dict[str, Any]) -> str:
         "by_orientation_only": "only by the pattern of dependences, which assumes that nothing "
         "unmeasured acts on both ends",
     }
-    told = [f"{details[key]} {text}" for key, text in kinds.items() if details[key]]
+    n_edges = details["n_edges"]
+    told = [
+        f"{'all' if details[key] == n_edges > 1 else details[key]} {text}"
+        for key, text in kinds.items()
+        if details[key]
+    ]
     if not told:
         return "none is given a direction by the data"
     return f"the direction is known for {'; for '.join(told)}"

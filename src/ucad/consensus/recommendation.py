@@ -134,7 +134,7 @@ def _agreed(step: FactorStep, *, checked: bool) -> Recommendation:
             + (", and no factor raises the held-out likelihood." if checked else "."),
         )
     reason = (
-        f"the smallest number at which nothing is left that held-out samples can show"
+        f"the smallest number that leaves nothing unexplained in held-out samples"
         f"{', and more factors do not raise their likelihood' if checked else ''}."
     )
     if step.n_single_child == m:

@@ -118,7 +118,7 @@ def _with_means(
         mean = np.where(count > 0, total / np.maximum(count, 1), x[seen, j].mean())
         x[missing, j] = mean[regime[missing]]
     note = (
-        f"{int(gap.sum())} missing value(s) ({gap.mean():.2g} of all) in "
+        f"{int(gap.sum())} missing values ({100 * gap.mean():.2g}% of all) in "
         f"{int(gap.any(axis=1).sum())} samples and {int(gap.any(axis=0).sum())} variables are "
         f"filled in by the mean of the regime, and left out of the likelihood."
     )

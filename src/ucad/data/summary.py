@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -24,6 +25,9 @@ __all__ = ["DataSummary", "RegimeSummary", "summarise"]
 FEW_SAMPLES = 20
 """A regime with fewer samples than this is named: its means have an error above a fifth of a
 standard deviation."""
+
+_WIDTH = 79
+"""Characters per line of sentences, for a terminal of 80."""
 
 N_LOOKED_AT = 64
 """Samples by which values are known for counts."""
@@ -104,8 +108,10 @@ class DataSummary:
         lines += ["", "A regime is a group of samples in which the same variables were acted on."]
         never = "is" if self.never_targeted == 1 else "are"
         lines.append(f"{_counted(self.never_targeted, 'variable')} {never} never acted on.")
-        lines += self.notes
-        lines += [f"! {warning}" for warning in self.warnings]
+        for note in (*self.notes, *(f"! {warning}" for warning in self.warnings)):
+            lines += textwrap.wrap(
+                note, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
         return "\n".join(lines)
 
 

@@ -125,7 +125,8 @@ def control_notes(labels: Sequence[str], control: str) -> tuple[str, ...]:
     """
     counts = Counter(label.strip() for label in labels)
     kinds = [f"{counts[control]:,} samples labelled '{control}'"] if control else []
-    kinds += [f"{counts['']:,} without a label"] if counts[""] else []
+    if counts[""]:
+        kinds.append(f"{counts['']:,} {'samples ' * (not kinds)}without a label")
     if len(counts) == 1 and counts[""]:
         return ()
     return (f"The controls are {' and '.join(kinds)}." if kinds else "No sample is a control.",)

@@ -59,7 +59,7 @@ def test_a_repeated_column_is_taken_once_if_it_says_the_same(tmp_path, caplog):
         ('a,b,c\n"1,177.1",2,3\n4,5,6\n', "nothing between thousands"),
         ('a,b,c\n"0,943",2,3\n4,5,6\n', "a decimal point"),
         ("s1,s2,s3\n1,2,3\nSTAT1,JAK2,NT\n", "variables must be columns"),
-        ("a,b,site\n1,2,Oslo\n4,5,Bergen\n", "as context, or ignored"),
+        ("a,b,site\n1,2,Oslo\n4,5,Bergen\n", "--target, --context or --ignore"),
     ],
 )
 def test_what_is_no_number_is_refused_with_the_advice_that_fits(tmp_path, text, advice):

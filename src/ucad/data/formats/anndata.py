@@ -164,7 +164,8 @@ def _dataset(
     target = options.target or (TARGET_COLUMN if TARGET_COLUMN in columns else None)
     if target is None and columns:
         raise InvalidInputError(
-            f"Say which column of 'obs' names the perturbation (target=…). It has {some(columns)}."
+            f"Say which column of 'obs' names the perturbation, with --target (target= "
+            f"in Python). It has {some(columns)}."
         )
     if target is not None:
         require_column(target, columns, "perturbations in 'obs'")

@@ -178,7 +178,10 @@ def _advice(wrong: Sequence[str]) -> str:
     rows = {row for row, _, _ in said}
     if len(wrong) >= _MANY and len(rows) == 1:
         return f"Row {rows.pop()} holds texts in all of them: variables must be columns, not rows."
-    return "What is not a variable can be named as the target column, as context, or ignored."
+    return (
+        "Name what is not a variable with --target, --context or --ignore (arguments of the same "
+        "names in Python)."
+    )
 
 
 def _matrix_of(columns: list[np.ndarray]) -> VariableSamples | None:

@@ -130,8 +130,20 @@ def require_column(name: str, columns: Sequence[str], what: str) -> None:
     if name not in columns:
         raise InvalidInputError(
             f"There is no column '{name}' for the {what}.{did_you_mean(name, columns)} "
-            f"The columns are {', '.join(map(repr, columns[:8]))}{', …' * (len(columns) > 8)}."
+            f"The columns are {_both_ends(columns)}."
         )
+
+
+def _both_ends(columns: Sequence[str], most: int = 4) -> str:
+    """The first and the last columns: labels often stand at the end.
+
+    >>> _both_ends([f"X{i}" for i in range(1, 11)], most=2)
+    "'X1', 'X2', …, 'X9', 'X10'"
+    """
+    shown = [repr(name) for name in columns]
+    if len(shown) > 2 * most:
+        shown = [*shown[:most], "…", *shown[-most:]]
+    return ", ".join(shown)
 
 
 class Kept(NamedTuple):
