@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ucad.cli.commands import app
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [
@@ -39,6 +41,14 @@ def test_every_page_of_the_summary_for_machines_is_a_page():
     for target in re.findall(r"\]\(([^)]+)\.html\)", text):
         page = GENERATED.get(target, ROOT / "docs" / f"{target}.md")
         assert page.exists(), target
+
+
+def test_the_summary_for_machines_names_every_page_and_every_command():
+    text = (ROOT / "docs" / "llms.txt").read_text("utf-8")
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages <= set(re.findall(r"\]\(([\w-]+)\.html\)", text))
+    commands = {name for name in app if not name.startswith("-")}
+    assert commands <= set(re.findall(r"`(\w+)`", text))
 
 
 def test_every_page_is_in_the_table_of_contents():
