@@ -1,12 +1,14 @@
 """Prints what large files cost: `python -m benchmarks.files csv`, `… h5ad`, `… h5ad --fit`.
 
 The file is made in a temporary folder; it is read in a process of its own, so that its peak memory
-is its own. CPU seconds, wall-clock seconds and peak memory over the size of the array.
+is its own. CPU seconds, wall-clock seconds and peak memory over the size of the array; a row goes
+to docs/results/7000/files.jsonl.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import resource
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+ROWS = Path(__file__).parents[1] / "docs" / "results" / "7000" / "files.jsonl"
 SHAPES = {"csv": (200_000, 500), "h5ad": (250_000, 5_000)}
 """Samples and variables of a file, if nothing is said."""
 
@@ -23,9 +26,9 @@ ROWS_AT_A_TIME = 5_000
 """Of a file that is written, so that writing it takes little memory."""
 
 
-def write_csv(path: Path, n_samples: int, n_variables: int) -> None:
+def write_csv(path: Path, n_samples: int, n_variables: int, seed: int) -> None:
     """Normal draws with all their digits, about 20 bytes each, and a column of targets."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     names = [f"g{j}" for j in range(n_variables)]
     with path.open("w") as file:
         file.write(",".join([*names, "target\n"]))
@@ -37,13 +40,13 @@ def write_csv(path: Path, n_samples: int, n_variables: int) -> None:
                 file.write(",".join(map(repr, row)) + f",{label}\n")
 
 
-def write_h5ad(path: Path, n_samples: int, n_variables: int) -> None:
+def write_h5ad(path: Path, n_samples: int, n_variables: int, seed: int) -> None:
     """Sparse counts, 0 or 1 and few of them, that follow two factors; 50 genes are knocked out."""
     import h5py
     import pandas as pd
     from anndata.io import write_elem
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     names = [f"g{j}" for j in range(n_variables)]
     base = rng.uniform(0.005, 0.08, n_variables).astype(np.float32)
     loadings = (rng.standard_normal((2, n_variables)) * 0.5).astype(np.float32)
@@ -112,12 +115,16 @@ def main() -> None:
     parser.add_argument("--samples", type=int)
     parser.add_argument("--variables", type=int)
     parser.add_argument("--fit", action="store_true", help="fit two linear factors, too")
+    parser.add_argument("--seed", type=int, default=7000)
+    parser.add_argument("--rows", type=Path, default=ROWS)
     options = parser.parse_args()
     n_samples = options.samples or SHAPES[options.kind][0]
     n_variables = options.variables or SHAPES[options.kind][1]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"table.{options.kind}")
-        (write_csv if options.kind == "csv" else write_h5ad)(path, n_samples, n_variables)
+        (write_csv if options.kind == "csv" else write_h5ad)(
+            path, n_samples, n_variables, options.seed
+        )
         size = path.stat().st_size / 2**30
         row = in_own_process(path, fits=options.fit)
     shape = f"{n_samples} × {n_variables}"
@@ -126,6 +133,14 @@ def main() -> None:
     )
     print(", ".join(f"{name} {value:.2f}" for name, value in row.items()))
     print(f"peak / array {row['peak GiB'] / row['array GiB']:.2f}")
+    from benchmarks.scale import commit  # what it imports is no part of what reading takes
+
+    made = {"kind": options.kind, "n": n_variables, "n_samples": n_samples, "seed": options.seed}
+    load = {"load": round(os.getloadavg()[0], 1), "fits": options.fit, "commit": commit()}
+    figures = {name: round(value, 3) for name, value in row.items()}
+    options.rows.parent.mkdir(parents=True, exist_ok=True)
+    with options.rows.open("a") as rows:
+        rows.write(json.dumps(made | figures | load) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from benchmarks import peers, scale
 
 
 def test_the_page_shows_the_tracked_rows():
-    rows = scale.rows_of(scale.EARLIER, scale.ROWS)
+    rows = scale.rows_of(*scale.EARLIER, scale.ROWS)
     text = scale.PAGE.read_text()
     assert scale.page(text, rows) == text
     assert scale.page(text, rows[1:]) != text
