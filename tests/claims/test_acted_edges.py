@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from tests.claims.models import GRAPH, SCM, System, linear_scm, refitted, samples_of
-from ucad.claims.acted_edges import not_shown, shown_where_acted
+from ucad.claims.acted_edges import shown, shown_where_acted
 from ucad.claims.answers import Answer
-from ucad.claims.edges import edge_worth
+from ucad.claims.edges import EdgeTests, edge_worth
+
+
+def not_shown(samples, edges):
+    return [edge for edge, is_shown in shown(samples, edges).items() if not is_shown]
 
 
 def with_stand_in(strength):
@@ -40,3 +44,19 @@ def test_where_the_children_are_always_acted_on_too_nothing_can_show():
     samples = samples_of(SCM, System(targets=((0, 4, 5), (2,))))
     assert shown_where_acted(samples, 0, 0) is None
     assert not_shown(samples, [(0, 0), (1, 0)]) == []
+
+
+def test_an_edge_that_shows_where_it_was_acted_on_needs_no_other_evidence(monkeypatch):
+    monkeypatch.setattr(EdgeTests, "worth", lambda *_: 0.0)
+    samples = samples_of(SCM, System(targets=((0,),)))
+    assert shown(samples, [(0, 0), (1, 0)]) == {(0, 0): True}
+    unsupported = edge_worth(samples).details["unsupported"]
+    assert "X1 → Z1" not in unsupported
+    assert "X2 → Z1" in unsupported
+
+
+def test_an_idle_edge_is_not_shown_and_not_supported():
+    truth = linear_scm(GRAPH.Q & (np.arange(8) != 1)[:, None], GRAPH.R)
+    samples = samples_of(SCM, System(scm=truth))
+    assert not shown(samples, [(1, 0)])[1, 0]
+    assert "X2 → Z1" in edge_worth(samples).details["unsupported"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.claims.models import SCM, SMALL, N, System, certificate, direct_edge, samples_of
+from ucad.claims import own_noise as module
 from ucad.claims.answers import Answer
 from ucad.claims.own_noise import own_noise
 
@@ -50,6 +51,13 @@ def test_the_wrong_shape_of_F_X_is_no_shared_noise():
     """X5 and X6 bend alike: their residuals go together until the shape is taken off."""
     claim = own_noise(samples_of(SCM, System(shape=lambda made: made + 0.3 * made**2)))
     assert ("X5", "X6") not in pairs(claim)
+
+
+def test_steps_at_the_same_values_are_no_shared_noise(monkeypatch):
+    samples = samples_of(SCM, System(shape=lambda made: np.floor(made)))
+    assert own_noise(samples).answer is Answer.YES
+    monkeypatch.setattr(module, "PART_ROWS", N)
+    assert ("X5", "X6") in pairs(own_noise(samples))
 
 
 def test_samples_in_which_one_of_the_two_is_acted_on_do_not_count():

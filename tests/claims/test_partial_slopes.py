@@ -49,3 +49,11 @@ def test_the_linear_part_tells_a_missing_factor_from_a_missing_curve(left, is_li
     assert linear > 10 * curved if is_linear else curved > 10 * linear
     assert max(linear, curved) > 0.05
     assert linear_and_curved(samples, 0) == (0.0, 0.0)
+
+
+def test_what_is_no_parent_bears_on_a_variable_only_if_it_is_asked():
+    samples = samples_of(SMALL, System(scm=SMALL, targets=()), n_samples=1500)
+    samples.residual[:, 3] += 0.5 * samples.x[:, 4] ** 2
+    assert max(linear_and_curved(samples, 3)) < 0.05
+    linear, curved = linear_and_curved(samples, 3, [4])
+    assert curved > 0.2 > 10 * linear

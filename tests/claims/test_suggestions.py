@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tests.claims.models import (
@@ -56,6 +58,16 @@ def test_a_missing_factor_suggests_a_factor():
 def test_a_wrong_shape_suggests_another_class():
     system = System(scm=SMALL, targets=TARGETS, shape=lambda made: np.tanh(2 * made) + made**2 / 3)
     assert kinds(refitted(SMALL, system.draw(4000)), system) == ["class"]
+
+
+def test_a_square_of_what_is_no_parent_suggests_another_class_of_a_linear_model():
+    class Bent(System):
+        def draw(self, n_samples=4000, seed=0):
+            data = super().draw(n_samples, seed)
+            bent = np.where(data.is_intervened[:, 3], 0.0, 0.5 * data.x[:, 4] ** 2)
+            return replace(data, x=data.x + bent[:, None] * (np.arange(5) == 3))
+
+    assert kinds(SMALL, Bent(scm=SMALL, targets=TARGETS))[0] == "class"
 
 
 def without_findings(x, **evidence):

@@ -13,7 +13,7 @@ from ucad.claims.clamps import centred_within
 from ucad.claims.effects import baseline, contribution
 from ucad.claims.samples import Rows, TestSamples
 
-__all__ = ["Shown", "not_shown", "shown_where_acted"]
+__all__ = ["Shown", "shown", "shown_where_acted"]
 
 MAX_P = 1e-3
 """The chance that any edge that does nothing is called shown."""
@@ -48,20 +48,20 @@ class Shown(NamedTuple):
     n_samples: int
 
 
-def not_shown(samples: TestSamples, edges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of the edges i → Z_k whose variable was acted on and whose effect did not show then.
+def shown(samples: TestSamples, edges: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bool]:
+    """Of those edges i → Z_k whose variable was acted on: whether the effect showed then.
 
-    Not shown: slope / error does not exceed what chance does with .001 / number of edges. An edge
-    that stands in for a curve, or for another variable, helps to predict where both are free, and
-    does nothing where its variable is set from outside.
+    Shown: slope / error exceeds what chance does with .001 / number of edges. An edge that stands
+    in for a curve, or for another variable, helps to predict where both are free, and does nothing
+    where its variable is set from outside.
     """
     n_edges = int(samples.graph.Q.sum())
     found = {edge: shown_where_acted(samples, *edge) for edge in edges}
-    return [
-        edge
+    return {
+        edge: one.slope > _threshold(one, n_edges) * one.error
         for edge, one in found.items()
-        if one is not None and one.slope <= _threshold(one, n_edges) * one.error
-    ]
+        if one is not None
+    }
 
 
 def _threshold(one: Shown, n_edges: int) -> float:

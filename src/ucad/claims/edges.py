@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
-from ucad.claims.acted_edges import not_shown
+from ucad.claims.acted_edges import shown
 from ucad.claims.answers import Answer, Claim, listed
 from ucad.claims.net_effects import net_worth, replaceable
 from ucad.claims.ridge import curves, fitted
@@ -58,8 +58,9 @@ def edge_worth(samples: TestSamples) -> Claim:
     net = net_worth(samples, np.arange(0, len(samples.x), step))
     threshold = float(-ndtri(LEVEL / max(n_edges + len(net), 1)))
     worth = {tests.name(*edge): round(tests.worth(*edge), 3) for edge in edges}
-    weak = [name for name, z in worth.items() if z <= threshold]
-    unseen = [tests.name(i, k, True) for i, k in not_shown(samples, tests.weakest_into)]
+    acted = {tests.name(i, k, True): is_shown for (i, k), is_shown in tests.acted_on.items()}
+    unseen = [name for name, is_shown in acted.items() if not is_shown]
+    weak = [name for name, z in worth.items() if z <= threshold and not acted.get(name)]
     mixed = replaceable(samples.graph, [pair for pair, z in net.items() if z <= threshold])
     idle = [" → ".join(samples.graph.variable_names[v] for v in pair[:2]) for pair in mixed]
     if not edges:
@@ -138,9 +139,9 @@ class EdgeTests:
         return sorted(edges, key=lambda edge: self._correlation[edge[0], edge[1]])[:most]
 
     @property
-    def weakest_into(self) -> list[tuple[int, int]]:
-        """Those of `weakest` that lead into a factor."""
-        return [(i, k) for i, k, into in self.weakest if into]
+    def acted_on(self) -> dict[tuple[int, int], bool]:
+        """Those of `weakest` into a factor whose variable was acted on: whether they showed."""
+        return shown(self.samples, [(i, k) for i, k, into in self.weakest if into])
 
     def name(self, variable: int, factor: int, into: bool) -> str:
         """The edge as text."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from ucad.claims.clamps import centred_within
@@ -65,15 +67,24 @@ def partial_slope(
     return slope, float(np.sqrt((x**2 * (e - slope * x) ** 2).sum())) / power
 
 
-def linear_and_curved(samples: TestSamples, j: int) -> tuple[float, float]:
-    """The share of x_j that its parents predict linearly of e_j, and what curves add to it."""
+def linear_and_curved(
+    samples: TestSamples, j: int, beside: Collection[int] = ()
+) -> tuple[float, float]:
+    """The share of x_j that its parents predict linearly of e_j, and what curves add to it.
+
+    Args:
+        samples: what the tests look at.
+        j: the variable.
+        beside: variables that are asked together with its low-level parents.
+    """
     rows = samples.free(j, samples.folds[0].fit)
     parents = np.flatnonzero(samples.graph.variable_adjacency[:, j])
-    if len(parents) == 0:
+    asked = np.union1d(parents, list(beside)).astype(np.int64)
+    if len(asked) == 0:
         return 0.0, 0.0
-    e, u = samples.residual[rows, j], samples.x[np.ix_(rows, parents)]
+    e, u = samples.residual[rows, j], samples.x[np.ix_(rows, asked)]
     z = samples.z[np.ix_(rows, samples.factors_of[j])]
-    e = e - _prediction(curves(z), e)
+    e = e - _prediction(curves(z), e) if z.shape[1] else e - e.mean()
     linear, smooth = (float(_prediction(columns, e).var()) for columns in (u, curves(u)))
     return linear, max(smooth - linear, 0.0)
 

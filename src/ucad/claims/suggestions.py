@@ -232,13 +232,16 @@ def _votes(samples: TestSamples, finding: Finding, reading: _Reading) -> dict[st
     cause; unless that source is driven itself, since children of a missing factor go along, too.
     What a smooth function of the parents explains is a missing factor or a direct edge where they
     enter linearly, and another class of mechanisms where they do not: no flaw of the graph bends a
-    straight line.
+    straight line. Of a linear model that holds for what is no parent, too: an even function of
+    variables looks like no edge at all.
     """
     j = samples.graph.variable_index(finding.variable)
     is_parent = samples.graph.variable_adjacency[:, j]
     causal = _causal(samples, finding)
     linear, curved = linear_and_curved(samples, j)
-    if not reading.is_beyond_parents and curved > max(MIN_SHARE, linear):
+    if _is_bent(samples, finding, j) or (
+        not reading.is_beyond_parents and curved > max(MIN_SHARE, linear)
+    ):
         return {"class": 1.0}
     biased = [i for i in np.flatnonzero(is_parent) if differs(samples, int(i), j)]
     if causal and reading.is_beyond_parents:
@@ -262,6 +265,14 @@ def _votes(samples: TestSamples, finding: Finding, reading: _Reading) -> dict[st
     if acted.sum() >= MIN_ACTED_ROWS:
         return {"cause": 0.7, "factor": 0.2, "edge": 0.1}
     return {"factor": 0.35, "edge": 0.3, "cause": 0.35}
+
+
+def _is_bent(samples: TestSamples, finding: Finding, j: int) -> bool:
+    """Whether the sources of a finding enter by curves, although the model is linear."""
+    if not (samples.scm.factor_mechanism.is_affine and samples.scm.variable_mechanism.is_affine):
+        return False
+    linear, curved = linear_and_curved(samples, j, _named(samples, finding)[:MAX_EFFECTS])
+    return curved > max(MIN_SHARE, linear)
 
 
 def _candidates(samples: TestSamples, finding: Finding, j: int) -> list[int]:
