@@ -83,6 +83,8 @@ def figure_scraper(block, block_vars, gallery_conf):
 
 sphinx_gallery_conf["image_scrapers"] = (figure_scraper,)
 
+_LABEL = re.compile(r":(?:ref|term):`([^<`]+?)(?:\s*<[^>]*>)?`")
+"""A link into the documentation of scikit-learn, from which some methods are inherited."""
 _CODE = re.compile(r"(?<![`:])`([^`\n]+)`(?!`)")
 
 
@@ -91,7 +93,8 @@ def plain_docstring(app, what, name, obj, options, lines) -> None:
 
     A block of formulas, indented by four spaces, becomes a literal block.
     """
-    for at, line in enumerate(lines):
+    for at, inherited in enumerate(lines):
+        line = _LABEL.sub(r"\1", inherited)
         if line.lstrip().startswith((">>>", "...")):
             continue
         pieces = _CODE.split(line)

@@ -1,7 +1,6 @@
 """`ucad fit recording/ --model …`: the network itself is asked, and steering works with the run."""
 
-import signal
-import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,7 +74,7 @@ def test_a_network_is_refused_for_a_file_that_is_no_recording(folder, capsys):
 
 
 SLOW_SCRIPT = """
-import time
+import pathlib, signal, time
 import torch
 from torch import nn
 
@@ -93,6 +92,12 @@ class Slow(nn.Module):
 class Wait(nn.Module):
     def forward(self, x):
         time.sleep(0.02)
+        steps = pathlib.Path("steps")
+        if steps.exists():
+            left = int(steps.read_text()) - 1
+            steps.write_text(str(left)) if left else steps.unlink()
+            if not left:
+                signal.raise_signal(signal.SIGTERM)
         return x
 
 model = Slow()
@@ -101,7 +106,10 @@ model = Slow()
 
 @pytest.fixture
 def slow(folder):
-    """A network that waits after its last site, so that nothing spares a step of training that."""
+    """A network that waits after its last site, so that nothing spares a step of training that.
+
+    Where a file `steps` holds a number, that many evaluations later it asks the process to end.
+    """
     (folder / "network.py").write_text(SLOW_SCRIPT)
     shared = np.random.default_rng(0).normal(size=(400, 1))
     np.save("inputs.npy", (shared + 0.3 * np.random.default_rng(1).normal(size=(400, 6))))
@@ -124,7 +132,7 @@ def test_a_request_to_stop_is_heard_at_once_and_keeps_the_best_so_far(slow, monk
 
     def stopped(*given, **named):
         fits.append(1)
-        threading.Timer(0.3, signal.raise_signal, [signal.SIGTERM]).start()
+        Path("steps").write_text("8")
         return fit_bottleneck(*given, **named)
 
     monkeypatch.setattr("ucad.networks.narrow.fit_bottleneck", stopped)
