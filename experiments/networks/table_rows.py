@@ -174,7 +174,7 @@ def study_row(
     fitted = time.process_time()
     about = {"study": case.name, "seed": case.seed, "method": method, **(case.about or {})}
     about["cpu_seconds_fit"] = round(fitted - started, 1)
-    if found is None:
+    if found is None or not found.scm.graph.R.any():
         return {**about, "factors_per_gap": [], "fit": "nothing found", "concepts": []}
     steering = Steering(
         case.model,

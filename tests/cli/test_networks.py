@@ -225,6 +225,8 @@ def test_wrong_use_is_one_line_and_exit_code_2(folder, words, message):
         ({"outcome": np.zeros(400)}, "must hold 'outcome' and at least one concept"),
         ({"outcome": np.zeros(3), "first": np.zeros(400)}, "one entry per input, 400"),
         ({"outcome": np.arange(400) % 2, "first": np.zeros(400)}, "function of the concepts"),
+        ({"outcome": np.zeros(400), "first": np.full(400, 0.5)}, "must be whole numbers"),
+        ({"outcome": np.zeros(400), "first": np.array(["u", "v"] * 200)}, "must be whole numbers"),
         ({"outcome": np.zeros(400), "first": np.zeros(400)}, "no swap changes the decision"),
     ],
 )

@@ -94,3 +94,37 @@ def test_an_output_that_always_has_one_sign_is_told_as_what_it_is():
         middle = float(model(torch.from_numpy(x)).median())
     named = diagnose(model, x, ["1", "2"], decide=Above((middle,)), settings=FEW)
     assert named["1"].moved > 0.3
+
+
+class Drawing(torch.nn.Module):
+    """Adds noise to its inputs before it decides."""
+
+    def __init__(self, noise):
+        super().__init__()
+        self.noise, self.first, self.second = noise, torch.nn.Identity(), torch.nn.Identity()
+
+    def forward(self, x):
+        return self.second(self.first(x + self.noise * torch.randn_like(x)))
+
+
+def test_a_network_that_draws_at_random_is_refused_and_steady_ones_are_not():
+    x = np.random.default_rng(0).standard_normal((200, 1)).astype(np.float32)
+    with pytest.raises(InvalidInputError, match="decides .* of the same inputs otherwise"):
+        diagnose(Drawing(1.0), x, ["first", "second"])
+    assert diagnose(Drawing(0.0), x, ["first", "second"]).differ > 0.3
+
+
+def test_outputs_that_are_no_numbers_are_refused():
+    x = np.random.default_rng(0).standard_normal((200, 1)).astype(np.float32)
+    x[::2] = np.nan
+    with pytest.raises(InvalidInputError, match="no number"):
+        diagnose(Drawing(0.0), x, ["first", "second"])
+    with pytest.raises(InvalidInputError, match="1 of 1 units are no finite numbers"):
+        record(Drawing(0.0), x, ["first"])
+
+
+def test_inputs_that_are_texts_or_none_are_refused():
+    with pytest.raises(InvalidInputError, match="tokens first"):
+        diagnose(Drawing(0.0), np.array(["a", "b"]), ["first"])
+    with pytest.raises(InvalidInputError, match="must have rows"):
+        diagnose(Drawing(0.0), np.zeros((0, 1), dtype=np.float32), ["first"])

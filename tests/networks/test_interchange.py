@@ -109,3 +109,8 @@ def test_pairs_with_unseen_combinations_are_not_drawn():
     a, b = BITS[seen].T
     pairs = swap_pairs(a & b, expected_by_lookup({"a": a, "b": b}, a & b, "a"), n_pairs=100)
     assert not (a[pairs.source] & ~b[pairs.base]).any()
+
+
+def test_concepts_that_no_two_inputs_share_are_refused():
+    with pytest.raises(InvalidInputError, match="any outcome would be a function of them"):
+        expected_by_lookup({"a": np.arange(100) / 7}, np.arange(100) % 2, "a")

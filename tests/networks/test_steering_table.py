@@ -7,6 +7,7 @@ import torch
 
 from tests.networks.models import exact_inputs, exact_network, exact_scm
 from ucad.errors import InvalidInputError
+from ucad.graph import FactorGraph
 from ucad.networks import (
     Steering,
     SteeringSettings,
@@ -16,6 +17,7 @@ from ucad.networks import (
     swap_pairs,
 )
 from ucad.networks.controls import Role, Verdict
+from ucad.scm import FactorSCM, LinearMechanism
 
 INPUTS = exact_inputs()
 BITS = (INPUTS > 0.5).numpy()
@@ -121,3 +123,24 @@ def test_the_network_is_left_as_it_was(table):
         assert torch.equal(weight, STEERING.model.state_dict()[name])
     assert all(p.grad is None for p in STEERING.model.parameters())
     assert np.isfinite([c.mean for line in table.concepts for c in line.controls]).all()
+
+
+def test_labels_that_are_not_what_the_network_decides_are_told():
+    wrong = {"a": swap_pairs(~BOTH, expected_by_lookup(CONCEPTS, ~BOTH, "a"), n_pairs=100)}
+    few = replace(SETTINGS, n_draws=1, two_valued=False, ceiling_directions=0)
+    told = steering_table(STEERING, INPUTS, wrong, settings=few)
+    assert "does not compute this outcome" in told.notes[0]
+    right = steering_table(STEERING, INPUTS, {"a": PAIRS["a"]}, settings=few)
+    assert right.notes == ()
+
+
+def test_a_model_whose_factors_act_on_nothing_is_refused():
+    scm, none = exact_scm(), np.zeros((10, 3), dtype=bool)
+    idle = FactorSCM(
+        FactorGraph(scm.graph.Q, none, variable_names=scm.graph.variable_names),
+        scm.factor_mechanism,
+        LinearMechanism(torch.zeros(10, 3, dtype=torch.float64), torch.zeros(10).double()),
+        scm.noise_scale,
+    )
+    with pytest.raises(InvalidInputError, match="no factor with children"):
+        steering_table(Steering(exact_network(), idle), INPUTS, PAIRS, settings=SETTINGS)

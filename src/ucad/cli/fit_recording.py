@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import logging
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -30,6 +31,13 @@ __all__ = ["asks_network", "fit_recording", "is_recording"]
 
 DONE, UNFINISHED = 0, 1
 """Exit codes of a fit."""
+
+ANOTHER = (
+    "'%s' was not recorded from this network on these inputs: only its sites are used, and what "
+    "follows is about the network and the inputs that are named here."
+)
+
+_logger = logging.getLogger(__name__)
 
 KEPT_SAMPLES = 1000
 """Samples that a run folder keeps for its report."""
@@ -76,6 +84,7 @@ def fit_recording(
     from ucad.cli.progress import shown_progress
     from ucad.networks import NetworkSettings, decide_by, fit_network, load_recording
     from ucad.networks.cost import fit_cost
+    from ucad.networks.sameness import is_recorded
 
     reference = asked.model
     assert reference is not None, "asks_network has looked"
@@ -85,6 +94,8 @@ def fit_recording(
     network, inputs = load_model(reference), read_inputs(where)
     with told_if_the_model_fails():
         cost = fit_cost(network, inputs, recording.sites)
+        if not is_recorded(recording, network, inputs):
+            _logger.warning(ANOTHER, path)
     options = NetworkSettings(
         solver=settings.solver,
         n_factors=number,

@@ -134,6 +134,8 @@ def _run_script(script: Path) -> dict[str, Any]:
 
 def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
     """The outcome, the concepts and perhaps the bases, one entry per input each."""
+    import numpy as np
+
     from ucad.networks.passes import n_inputs
 
     if path.suffix != ".npz":
@@ -152,6 +154,11 @@ def read_labels(path: Path, inputs: Inputs) -> dict[str, np.ndarray]:
             raise InvalidInputError(
                 f"'{name}' in '{path}' must have one entry per input, {n_inputs(inputs)}. "
                 f"Got the shape {values.shape} instead."
+            )
+        if values.dtype.kind not in "biuf" or not (values == np.round(values)).all():
+            raise InvalidInputError(
+                f"'{name}' in '{path}' must be whole numbers: 0, 1, … for its values. Got "
+                f"{values.dtype} such as {values.reshape(-1)[0]} instead."
             )
     return labels
 
@@ -176,16 +183,18 @@ def read_blocks(words: Sequence[str]) -> dict[str, list[str]]:
 
 def read_inputs(path: Path) -> Inputs:
     """One array, or the arrays that are the model's arguments."""
+    from ucad.networks.inputs import check_inputs
+
     if path.suffix == ".npy":
-        return _load(path)
+        return check_inputs(_load(path))
     if path.suffix != ".npz":
         raise FormatError(f"'{path}' must be a .npy or an .npz file. Got '{path.suffix}' instead.")
     arrays: dict[str, np.ndarray] = _load(path)
     if not arrays:
         raise FormatError(f"'{path}' holds no array.")
     if set(arrays) == {f"arg_{k}" for k in range(len(arrays))}:
-        return tuple(arrays[f"arg_{k}"] for k in range(len(arrays)))
-    return arrays
+        return check_inputs(tuple(arrays[f"arg_{k}"] for k in range(len(arrays))))
+    return check_inputs(arrays)
 
 
 def _load(path: Path) -> Any:

@@ -172,7 +172,7 @@ def _tell(found: Recording, context: Sequence[str]) -> None:
     )
     if found.dead:
         shown = ", ".join(found.dead[:6]) + ", …" * (len(found.dead) > 6)
-        print(f"Left out, since they never change: {len(found.dead)} units ({shown}).")
+        print(f"Left out, since they never change: {shown} ({len(found.dead)} in all).")
     if context:
         shown = ", ".join(context[:6]) + ", …" * (len(context) > 6)
         print(f"Context, which acts on units beside the units before them: {shown}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from ucad.networks.decisions import Decide
 
 __all__ = ["steer"]
+
+_logger = logging.getLogger(__name__)
+
+ANOTHER = (
+    "The units of this network on these inputs are unlike those that '%s' was fitted on: another "
+    "network, or inputs of another kind."
+)
 
 OWN_ANSWERS = (
     "Without labels, right is what the network itself decides when the concept's inputs, or the "
@@ -110,6 +118,7 @@ def steer(
     """
     from ucad.files import read_json, write_text
     from ucad.networks import Steering, decide_by, load_recording
+    from ucad.networks.sameness import units_are_alike
     from ucad.runs import STEERING, load_run
 
     fitted, path = load_run(run), output or run / STEERING
@@ -124,6 +133,8 @@ def steer(
     decided = decide_by(decide or str(fitted.settings.get("decide", "largest")))
     rows = read_inputs(inputs)
     with told_if_the_model_fails():
+        if not units_are_alike(steering, rows, fitted.sample):
+            _logger.warning(ANOTHER, run)
         own = fitted.settings.get("concepts") or ()
         if labels is not None or own:
             settings = _settings(draws, ceiling, starts, steps, seed)

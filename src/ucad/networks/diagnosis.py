@@ -215,6 +215,7 @@ class _Check:
         self.before, self.other = subject.units(self.base), subject.units(self.source)
         per_pass = (time.monotonic() - start) / 2
         self.decided, self.wanted = map(subject.decisions, (self.base, self.source))
+        _check_outputs(subject, self.base, self.decided)
         self.rows = subject.rows(subject.draw(settings.n_rows, rng))
         self.at_rows = subject.units(self.rows)
         features = features_of(subject.inputs)
@@ -283,6 +284,23 @@ class _Check:
             if _change(self.before[i + 1], child) > MIN_CHANGE:
                 found.append(feature)
         return found
+
+
+def _check_outputs(subject: Subject, inputs: Inputs, decided: np.ndarray) -> None:
+    """Refuses outputs that are no numbers, and decisions that are others when asked again."""
+    missing = np.isnan(subject.outputs(inputs).double().cpu().numpy())
+    if missing.any():
+        share = missing.reshape(len(missing), -1).any(axis=1).mean()
+        raise InvalidInputError(
+            f"The network's output is no number (NaN) on {share:.0%} of the inputs: look for NaN "
+            "among the inputs and the weights."
+        )
+    again = float((subject.decisions(inputs) != decided).mean())
+    if again >= MIN_MOVED:
+        raise InvalidInputError(
+            f"Asked again, the network decides {again:.0%} of the same inputs otherwise: what it "
+            "draws at random must be fixed before anything can be said of it."
+        )
 
 
 def held_out_r2(

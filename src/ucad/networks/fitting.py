@@ -14,7 +14,7 @@ from ucad.data import InterventionalData
 from ucad.data.context import Context
 from ucad.errors import InvalidInputError
 from ucad.networks.behaviour.fit import BehaviourFit, BehaviourSettings, fit_behaviour
-from ucad.networks.behaviour.reports import CERTIFIED, GapReport
+from ucad.networks.behaviour.reports import CERTIFIED, MIN_UNSEEN, GapReport
 from ucad.networks.cost import rows_per_pass
 from ucad.networks.decisions import Decide, decision
 from ucad.networks.diagnosis import Diagnosis, DiagnosisSettings, diagnose_subject
@@ -219,15 +219,17 @@ def _narrow(  # noqa: PLR0913 - one place calls it
     if budget.cut_short:
         notes = ("Behaviour was not asked to the end: the time for it was over.",)
     if settings.solver == BEHAVIOUR:
-        found = "" if behaviour is None or behaviour.scm is None else "as many "
+        many = behaviour is not None and behaviour.scm is not None
+        found = f"another number of concepts than {settings.n_factors}" if many else "no concepts"
         raise InvalidInputError(
-            f"Behaviour finds no {found}concepts here. {' '.join(notes)} "
+            f"Behaviour finds {found} here. {' '.join(notes)} "
             "The solver 'bottleneck' finds factors that nothing certifies."
         )
     if behaviour is not None:
         many = behaviour.scm is not None
         what = "another number of concepts than was asked for" if many else "no concepts"
-        notes = (f"Behaviour finds {what}; these factors are a bottleneck's.", *notes)
+        own = "these factors are a bottleneck's, and nothing certifies them."
+        notes = (f"Behaviour finds {what}; {own}", *notes)
     narrow = fit_narrow(subject, data, settings.n_factors, settings.seed, progress, budget)
     result: FitResult = narrow.result
     status = FitStatus(
@@ -275,8 +277,8 @@ def _status(found: BehaviourFit) -> FitStatus:
     many = f"{len(lines)} factor{'s' if len(lines) > 1 else ''}"
     if len(weak) == len(lines):
         reason = (
-            f"Behaviour suggests {many}, of which none is certified: swaps end as the network "
-            f"itself decides in less than {CERTIFIED:.0%} of unseen pairs."
+            f"Behaviour suggests {many}, of which none is certified: swaps must end as the network "
+            f"itself decides in {CERTIFIED:.0%} of unseen pairs, of at least {MIN_UNSEEN} inputs."
         )
     else:
         reason = (

@@ -44,7 +44,7 @@ def check_inputs(inputs: Any) -> Inputs:
     """The inputs as they may be; lists of tensors become tuples.
 
     Raises:
-        InvalidInputError: they are something else, such as texts.
+        InvalidInputError: they are something else, such as texts, or there are none.
     """
     if isinstance(inputs, list) and inputs and all(_is_array(one) for one in inputs):
         inputs = tuple(inputs)
@@ -55,12 +55,18 @@ def check_inputs(inputs: Any) -> Inputs:
     else:
         wrong = None if _is_array(inputs) else inputs
     if wrong is None and not (isinstance(inputs, tuple | Mapping) and not inputs):
-        return inputs
+        return _checked_rows(inputs)
     raise InvalidInputError(
         "The inputs must be a tensor or an array with one input per row, a tuple of them (by "
         f"position) or a mapping (by the model's argument names). Got {_described(wrong)} "
         "instead." + _what_to_do(wrong)
     )
+
+
+def _checked_rows(inputs: Inputs) -> Inputs:
+    if any(one.ndim == 0 or len(one) == 0 for one in tensors_of(inputs)):
+        raise InvalidInputError("The inputs must have rows, one per input. Got none.")
+    return inputs
 
 
 def rows_of(inputs: Inputs) -> Rows:

@@ -139,8 +139,8 @@ def expected_by_lookup(
     [1, 0]
 
     Raises:
-        InvalidInputError: there is no such concept, or inputs with equal concepts differ in the
-            outcome.
+        InvalidInputError: there is no such concept, inputs with equal concepts differ in the
+            outcome, or hardly any two inputs have equal concepts.
     """
     if swapped not in concepts:
         raise InvalidInputError(
@@ -151,11 +151,17 @@ def expected_by_lookup(
     seen: dict[tuple[float, ...], int] = {}
     for row, result in zip(map(tuple, labels.tolist()), outcome.tolist(), strict=True):
         if seen.setdefault(row, result) != result:
-            values = ", ".join(f"{n} = {v:g}" for n, v in zip(concepts, row, strict=True))
+            values = ", ".join(f"{n} = {v}" for n, v in zip(concepts, row, strict=True))
             raise InvalidInputError(
                 f"The outcome must be a function of the concepts. Inputs with {values} have "
                 f"different outcomes, {seen[row]} and {result}: name the concept that is missing."
             )
+
+    if len(seen) > len(labels) / 2:
+        raise InvalidInputError(
+            f"The concepts must have few values, so that inputs share them. They have {len(seen)} "
+            f"combinations on {len(labels)} inputs: any outcome would be a function of them."
+        )
 
     def expected(base: np.ndarray, source: np.ndarray) -> np.ndarray:
         mixed = labels[base].copy()

@@ -167,10 +167,10 @@ class _Gap:
         except BudgetEndedError:
             pass
         k = max(kept, key=lambda one: kept[one], default=1)
-        what = f"keep {kept[k]:.3f} of the decisions" if kept else "were not tried to the end"
+        what = f"kept {kept[k]:.3f} of the decisions" if kept else "was not tried to the end"
         return k, (
-            f"{self.names[0]} → {self.names[1]}: {k} factors {what}; the search for their number "
-            "was cut short."
+            f"{self.names[0]} → {self.names[1]}: the search for the number of factors was cut "
+            f"short; {k}, which {what}."
         )
 
     def _chosen(self, most: int, kept: dict[int, float]) -> tuple[int, str]:

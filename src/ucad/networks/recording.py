@@ -32,7 +32,7 @@ from ucad.networks.passes import (
     tensors_of,
     undisturbed,
 )
-from ucad.networks.sites import Site, columns_of, layers_of, variable_names
+from ucad.networks.sites import Site, check_units, columns_of, layers_of, variable_names
 from ucad.networks.storage import Shelf, digest_of, finished, keep_recording, open_recording
 from ucad.networks.wrapped import unwrapped
 
@@ -192,6 +192,7 @@ def record(  # noqa: PLR0913 - the front door: every option by its own name
     job = _Job(model, inputs, settings, shelf, progress)
     with shelf.left_if_any(), undisturbed(model), torch.no_grad():
         observed, rows = _observe(job, chosen, seed)
+        check_units(observed, variable_names(chosen))
         live = observed.min(axis=0) < observed.max(axis=0)
         if not live.any():
             raise InvalidInputError("No unit of the chosen sites ever changes on these inputs.")

@@ -13,7 +13,15 @@ import numpy as np
 from ucad._types import LayerOf
 from ucad.errors import InvalidInputError
 
-__all__ = ["Pooling", "Site", "columns_of", "layers_of", "sites_of_names", "variable_names"]
+__all__ = [
+    "Pooling",
+    "Site",
+    "check_units",
+    "columns_of",
+    "layers_of",
+    "sites_of_names",
+    "variable_names",
+]
 
 
 class Pooling(StrEnum):
@@ -175,6 +183,16 @@ def variable_names(sites: Sequence[Site]) -> tuple[str, ...]:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise InvalidInputError(f"A unit must be named once. Got '{twice[0]}' twice.")
     return names
+
+
+def check_units(x: np.ndarray, names: Sequence[str]) -> None:
+    """Refuses units that are no numbers: as units that never change they would pass unseen."""
+    wrong = ~np.isfinite(x).all(axis=0)
+    if wrong.any():
+        raise InvalidInputError(
+            f"{wrong.sum()} of {len(wrong)} units are no finite numbers on some inputs, the first "
+            f"of them '{names[int(np.argmax(wrong))]}': look for NaN among inputs and weights."
+        )
 
 
 def sites_of_names(names: Sequence[str]) -> tuple[Site, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ucad.errors import InvalidInputError, did_you_mean
 from ucad.networks.controls.bench import Bench, Gap
 from ucad.networks.controls.lines import (
+    NOTHING,
     SAME_DECODER,
     Block,
     Found,
@@ -28,9 +29,12 @@ from ucad.networks.subspaces import SubspaceSettings
 
 __all__ = ["ConceptSteering", "SteeringSettings", "SteeringTable", "steering_table"]
 
-
 MAX_SEEN = 5000
 """Inputs that are looked at to tell their features."""
+
+MIN_RIGHT = 0.9
+"""Share of the pairs that should not change on which the network, left alone, must decide as they
+expect: below, pairs and network are about different outcomes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,14 +226,33 @@ def steering_table(
         decide: from the network's output to its decision.
         blocks: where it is known which input entries carry a concept (`input[3]`, as
             `features_of` names them): then hybrid inputs are the network's own ceiling.
+
+    Raises:
+        InvalidInputError: no factor acts on a unit.
     """
     settings = SteeringSettings() if settings is None else settings
+    if not Gap.all_of(steering):
+        raise InvalidInputError(
+            "The model has no factor with children to steer with. Fit it with another solver."
+        )
     total = n_inputs(inputs)
     evenly = np.arange(0, total, -(-total // settings.max_fitted))
     used = [part for pairs in concepts.values() for part in (pairs.base, pairs.source)]
     bench = Bench.of(steering, inputs, [evenly, *used], decide)
     work = _Work(bench, bench.at(evenly), settings, _features(inputs, blocks or {}))
-    return SteeringTable(tuple(work.line(name, pairs) for name, pairs in concepts.items()))
+    lines = tuple(work.line(name, pairs) for name, pairs in concepts.items())
+    return SteeringTable(lines, notes=tuple(_disagreements(lines)))
+
+
+def _disagreements(lines: Sequence[ConceptSteering]) -> Iterator[str]:
+    """Concepts whose pairs expect what the network does not decide even where nothing changes."""
+    for line in lines:
+        kept = next(one.score.on_keeps for one in line.controls if one.kind == NOTHING)
+        if kept < MIN_RIGHT:
+            yield (
+                f"{line.concept}: left alone, the network decides as the labels say on {kept:.3f} "
+                "of the pairs that should not change. It does not compute this outcome."
+            )
 
 
 class _Work:

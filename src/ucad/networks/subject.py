@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ucad.errors import InvalidInputError
 from ucad.networks.decisions import Decide, decision
-from ucad.networks.inputs import call_with
+from ucad.networks.inputs import call_with, check_inputs
 from ucad.networks.outputs import ReadOutput, output_reader, tensor_output
 from ucad.networks.passes import (
     Inputs,
@@ -66,7 +66,7 @@ class Subject:
         read_output: ReadOutput = tensor_output,
     ) -> Subject:
         """A subject whose sites have their units, found by a pass over a few inputs."""
-        if n_inputs(inputs) < 2:
+        if n_inputs(check_inputs(inputs)) < 2:
             raise InvalidInputError("A network must be studied on at least 2 inputs.")
         model = unwrapped(model)
         parsed = [Site.parse(site) if isinstance(site, str) else site for site in sites]

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from tests.networks.concept_networks import dense_bits, dense_or
 from ucad.networks import fit_network
 
 
@@ -25,3 +26,11 @@ def test_thresholds_of_sums_of_continuous_inputs_are_concepts():
     lines = found.gaps[0].factors
     assert [line.concept for line in lines] == ["input[0] input[1]", "input[2] input[3]"]
     assert all(line.n_classes == 2 and line.agreement > 0.98 for line in lines)
+
+
+def test_too_few_inputs_certify_nothing():
+    found = fit_network(dense_or(), dense_bits(n=100), ["1", "3"])
+    lines = found.gaps[0].factors
+    assert len(lines) == 2
+    assert not any(line.is_certified for line in lines)
+    assert "none is certified" in str(found.status)

@@ -21,3 +21,10 @@ def test_agreement_away_from_thresholds_is_told_and_certifies_nothing():
     assert not factor.is_certified
     assert "swaps agree 0.900, 0.980 away from thresholds, that is in 0.75" in str(factor)
     assert FactorReport("Z1", "input[0]", 2, 1.0, 0.95).is_certified
+
+
+def test_few_unseen_inputs_certify_nothing_however_many_pairs_they_make():
+    few = FactorReport("Z1", "input[0]", 2, 1.0, 1.0, ("input[0]",), n_unseen=59)
+    assert not few.is_certified
+    assert "of 59 unseen inputs only" in str(few)
+    assert FactorReport("Z1", "input[0]", 2, 1.0, 1.0, ("input[0]",), n_unseen=60).is_certified

@@ -92,6 +92,7 @@ class Blocks:
         exhaustive: whether all blocks were tried.
         failures: what a greedy search tried in vain, one phrase each.
         are_named: whether the user named the features: one of them may be a concept by itself.
+        n_contexts: different inputs that settings were told apart in.
         idle: features that change some decisions but are in no block, as (name, share of the
             decisions that exchanging it changes), the largest first.
     """
@@ -104,6 +105,7 @@ class Blocks:
     failures: tuple[str, ...] = ()
     are_named: bool = False
     idle: tuple[tuple[str, float], ...] = ()
+    n_contexts: int = N_CONTEXTS
 
     @property
     def condition(self) -> str:
@@ -115,9 +117,9 @@ class Blocks:
             left = f" In no block, though it changes this share of the decisions: {each}"
             left += f" and {more} more." if more > 0 else "."
         return (
-            f"Blocks are told apart in {N_CONTEXTS} contexts: a difference in less than "
-            f"{MIN_GAP_DISTANCE:.0%} of them is not seen, nor an input that changes fewer than "
-            f"{UNSEEN} in {N_PAIRS} decisions.{left}"
+            f"Blocks are told apart in {self.n_contexts} contexts: a difference in less than "
+            f"{max(MIN_GAP_DISTANCE, UNSEEN / self.n_contexts):.0%} of them is not seen, nor an "
+            f"input that changes fewer than {UNSEEN} in {N_PAIRS} decisions.{left}"
         )
 
     @cached_property
@@ -218,7 +220,12 @@ def find_blocks(
         coarse = search.blocks(Resolution.COARSE, often[some])
         is_whole = clear <= {one.features for one in coarse.singles}
         chosen = coarse if is_whole and (coarse.strong or are_named) else fine
-    return replace(chosen, are_named=are_named, idle=_idle(features, shares, chosen.relevant))
+    return replace(
+        chosen,
+        are_named=are_named,
+        idle=_idle(features, shares, chosen.relevant),
+        n_contexts=len(np.unique(search.contexts)),
+    )
 
 
 def _idle(

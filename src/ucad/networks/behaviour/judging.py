@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ucad.networks.behaviour.gap_fit import ENOUGH_KEPT, GapData, GapModel
 from ucad.networks.behaviour.reports import FactorReport
 
@@ -32,7 +34,7 @@ def judged_factors(
         for one, score in zip(data.concepts, scores, strict=True)
     ]
     lines = [
-        replace(line, agreement=one.agreement(model, replaces=True))
+        replace(line, agreement=one.agreement(model, replaces=True), n_unseen=_n_unseen(data))
         for line, one in zip(lines, swaps, strict=True)
     ]
     if min(line.agreement for line in lines) >= ENOUGH_KEPT:
@@ -45,3 +47,8 @@ def judged_factors(
         share = float(among.mean())
         found.append(replace(line, typical_share=share, typical_agreement=agreed))
     return tuple(found)
+
+
+def _n_unseen(data: GapData) -> int:
+    """Different inputs to report on; none where there were too few to keep some apart."""
+    return len(np.setdiff1d(data.parts.test, data.parts.train))

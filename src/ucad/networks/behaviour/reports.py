@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["CERTIFIED", "FactorReport", "GapReport"]
+__all__ = ["CERTIFIED", "MIN_UNSEEN", "FactorReport", "GapReport"]
 
 CERTIFIED = 0.95
 """Agreement of a factor's swaps with the network's own answers from which on it counts as the
 variable that the network uses."""
+
+MIN_UNSEEN = 60
+"""Unseen inputs that it takes to say so: of fewer, all may agree by chance, one time in twenty,
+although one in twenty does not (0.95⁵⁹ < 0.05). However many pairs are made of them."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class FactorReport:
         typical_share: share of the pairs in which no input lies at a threshold of the network.
         typical_agreement: agreement in these. At a threshold the network itself takes an input now
             for one value and now for another, which no factor with few values can follow.
+        n_unseen: different inputs that the pairs are made of; None if not counted.
     """
 
     factor: str
@@ -36,11 +41,16 @@ class FactorReport:
     features: tuple[str, ...] = ()
     typical_share: float = 1.0
     typical_agreement: float = 0.0
+    n_unseen: int | None = None
 
     @property
     def is_certified(self) -> bool:
         """Whether swaps agree on all pairs; what holds away from thresholds only is told beside."""
-        return self.agreement >= CERTIFIED
+        return self.agreement >= CERTIFIED and not self._has_few
+
+    @property
+    def _has_few(self) -> bool:
+        return self.n_unseen is not None and self.n_unseen < MIN_UNSEEN
 
     def __str__(self) -> str:
         away = ""
@@ -49,6 +59,8 @@ class FactorReport:
                 f", {self.typical_agreement:.3f} away from thresholds, "
                 f"that is in {self.typical_share:.2f} of the pairs"
             )
+        if self._has_few:
+            away += f", but of {self.n_unseen} unseen inputs only: {MIN_UNSEEN} are needed"
         return (
             f"{self.factor} = {self.concept} ({self.n_classes} values, read out "
             f"{self.read_out:.3f}, swaps agree {self.agreement:.3f}{away})"

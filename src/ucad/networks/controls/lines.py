@@ -19,7 +19,10 @@ from ucad.networks.interchange import SwapPairs
 from ucad.networks.sites import Site, columns_of
 from ucad.networks.subspaces import SubspaceSettings, learn_subspace
 
-__all__ = ["SAME_DECODER", "Block", "Found", "blocks_of", "control_lines"]
+__all__ = ["NOTHING", "SAME_DECODER", "Block", "Found", "blocks_of", "control_lines"]
+
+NOTHING = "nothing is swapped"
+"""The placebo that leaves everything as it is."""
 
 SAME_DECODER = ", same decoder"
 """How the names of placebos end whose decoder is a network, which can compute."""
@@ -130,7 +133,7 @@ def control_lines(
         n_starts: of its descent.
     """
     bench, pairs = found.bench, found.to_score
-    yield found.line("nothing is swapped", Role.PLACEBO, [bench.unswapped(pairs)], found.right)
+    yield found.line(NOTHING, Role.PLACEBO, [bench.unswapped(pairs)], found.right)
     yield found.line(
         "copy of the source's output", Role.PLACEBO, [bench.copied(pairs)], found.right
     )
