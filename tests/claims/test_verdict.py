@@ -74,7 +74,7 @@ def test_no_edge_of_worth_refuses_the_graph_and_some_without_worth_are_left_out(
     permitted = given({"edges": Answer.PARTLY}, edges={"unsupported": ["X1 → Z1"]})
     for one in permitted[:2]:  # the graph and its directions
         assert one.answer is Answer.PARTLY
-        assert "Only without the edges X1 → Z1." in one.conditions
+        assert "It may be claimed only without the edge X1 → Z1." in one.conditions
 
 
 def test_values_carry_what_is_doubtful_about_their_factors():
@@ -90,7 +90,7 @@ def test_values_carry_what_is_doubtful_about_their_factors():
         ({"left": Answer.UNKNOWN}, {}, Answer.UNKNOWN, "Text of left."),
         ({"feedback": Answer.UNKNOWN}, {}, Answer.PARTLY, "Text of feedback."),
         ({}, {"left": {"below_resolution": ["X9"]}}, Answer.PARTLY, "too little of X9"),
-        ({}, {"left": {"findings": [{"level": 0}]}}, Answer.PARTLY, "another shape"),
+        ({}, {"left": {"findings": [{"level": 0}]}}, Answer.PARTLY, "shape of F_X"),
         ({"noise": Answer.UNKNOWN}, {}, Answer.PARTLY, "Text of noise."),
         ({}, {"held_out": False}, Answer.PARTLY, "No samples were held back"),
         ({}, {"guesses": ("where X1 is",)}, Answer.PARTLY, "where X1 is"),

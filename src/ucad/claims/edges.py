@@ -49,7 +49,8 @@ def edge_worth(samples: TestSamples) -> Claim:
     that heavy tails do not drown it, both with the spread of the fuller model on fitting rows;
     supported if mean(d) / se(d) > Φ̄⁻¹(.05 / number of edges). Low-level edges that several factors
     carry are asked for what they are worth along all paths together (`net_worth`), and edges into
-    factors whether they show where their variable was acted on (`not_shown`).
+    factors whether they show where their variable was acted on (`shown`). One that does is
+    supported, however little it is worth elsewhere.
     """
     tests = EdgeTests(samples)
     edges = tests.weakest

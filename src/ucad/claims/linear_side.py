@@ -19,11 +19,11 @@ from ucad.claims.samples import Rows, TestSamples
 __all__ = ["acts_one_to_one", "could_be_the_other"]
 
 ONE_SHAPE = 0.95
-"""Share of the variance along one direction above which gradients or curves count as one."""
+"""Share of the variance along one direction above which the curves of children count as one."""
 
 N_PIECES = 15
-"""Of the piecewise linear function of one direction, half of them with equally many samples and
-half of equal length, so that tails are followed, too."""
+"""Of the piecewise linear function of one direction: so many with equally many samples, cut by as
+many of equal length, so that tails are followed, too."""
 
 MAX_STEPS = 10
 """Of the search for the direction: it starts near, and three are usual."""
@@ -89,9 +89,9 @@ def _along_one_direction(
     """
     a = np.linalg.svd(gradients, full_matrices=False)[2][0]
     nearest, least = np.full(len(z), z.mean()), np.inf
+    even = np.linspace(0, 1, N_PIECES + 1)
     for _ in range(MAX_STEPS):
         t = x @ a
-        even = np.linspace(0, 1, N_PIECES + 1)
         knots = np.union1d(np.quantile(t, even), t.min() + even * np.ptp(t))
         if len(knots) < 2:
             break

@@ -144,7 +144,7 @@ def _doubts_about_samples(found: Found, *, held_out: bool) -> list[Doubt]:
         text = f"The factors explain too little of {weak} to say what makes them."
         doubts.append((Answer.PARTLY, text))
     if _has_another_shape(left):
-        text = "F_X is of another shape than the model's: fit that first."
+        text = "The shape of F_X is not the model's: fit another class of mechanisms first."
         doubts.append((Answer.PARTLY, text))
     doubts += [
         (Answer.PARTLY, found[key].text)
@@ -166,11 +166,11 @@ def _doubts_about_edges(found: Found) -> list[Doubt]:
     doubts = []
     unsupported, cancelled = (found["edges"].details[key] for key in ("unsupported", "cancelled"))
     if unsupported:
-        doubts.append((Answer.PARTLY, f"Only without the edges {listed(unsupported)}."))
+        doubts.append((Answer.PARTLY, _only_without(unsupported)))
     if cancelled:
         text = (
             f"The paths of {listed(cancelled)} cancel: the factors may be mixtures of others, "
-            "which would do without."
+            "that need no such paths."
         )
         doubts.append((Answer.PARTLY, text))
     if found["directions"].details["contradicted"] > 0:
@@ -179,9 +179,17 @@ def _doubts_about_edges(found: Found) -> list[Doubt]:
     elif found["directions"].answer is not Answer.YES:
         doubts.append((Answer.PARTLY, "The directions of some edges are open."))
     if found["unique"].answer is not Answer.YES or found["distinct"].details["explain_nothing"]:
-        text = "Only which variables act on which: other factors, or fewer, give the same graph."
+        text = (
+            "Only which variables act on which may be claimed: other factors, or fewer, give the "
+            "same graph."
+        )
         doubts.append((Answer.PARTLY, text))
     return doubts
+
+
+def _only_without(edges: Sequence[str]) -> str:
+    noun = "edge" if len(edges) == 1 else "edges"
+    return f"It may be claimed only without the {noun} {listed(edges)}."
 
 
 def _directions(found: Found, refuted: Sequence[str]) -> Permission:
@@ -192,11 +200,13 @@ def _directions(found: Found, refuted: Sequence[str]) -> Permission:
     rests_on_fit = claim.details["by_orientation_only"] or claim.details["by_acting_on_the_effect"]
     if found["left"].answer in (Answer.UNKNOWN, Answer.PARTLY) and rests_on_fit:
         answers.append(Answer.PARTLY)
-        conditions.append("Some rest on a model that could not be tested with so few samples.")
+        conditions.append(
+            "Some directions rest on a model that could not be tested with so few samples."
+        )
     unsupported = found["edges"].details["unsupported"]
     if unsupported:
         answers.append(Answer.PARTLY)
-        conditions.append(f"Only without the edges {listed(unsupported)}.")
+        conditions.append(_only_without(unsupported))
     return Permission("directions", worst(answers), tuple(conditions))
 
 
@@ -239,7 +249,7 @@ def _predictions(found: Found, refuted: Sequence[str]) -> Permission:
     if _has_another_shape(found["left"]):
         answers.append(Answer.PARTLY)
         conditions.append(
-            "F_X is of another shape than the model's: effects may be too large or small."
+            "The shape of F_X is not the model's: effects may be too large or too small."
         )
     if refuted:
         answers.append(Answer.PARTLY)
