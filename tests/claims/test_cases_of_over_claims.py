@@ -94,7 +94,7 @@ def test_the_wrong_class_of_both_nonlinear_mechanisms_gives_no_scale():
     straight = refitted(problem.scm, problem.train)
     found = certify(straight, problem.train, held_out=problem.validation)
     assert found.may_claim("values").answer is not Answer.YES
-    assert "F_X is of another shape" in " ".join(found.may_claim("graph").conditions) or (
+    assert "The shape of F_X is not" in " ".join(found.may_claim("graph").conditions) or (
         found.may_claim("graph").answer is Answer.NO
     )
 
