@@ -24,7 +24,7 @@ print("true graph:", problem.scm.graph)
 model = ucad.UCAD().fit(problem.train)
 for factor in model.graph_.factor_names:
     made_of, makes = model.graph_.parents(factor), model.graph_.children(factor)
-    print(factor, "is made of", *made_of, "and makes", *makes)
+    print(factor, "is made from", *made_of, "and drives", *makes)
 
 # %%
 # Compare with the truth
@@ -48,12 +48,13 @@ print(compare_structure((found.Q, found.R), (true.Q, true.R)))
 # What may be claimed
 # -------------------
 # The certificate was made on samples that took no part in the fit.
-print(model.certificate_.verdict)
+print(model.certificate_.answers)
 
 # %%
 # The picture
 # -----------
-# Causes stand to the left. Mechanisms that are not linear have no sign, so all edges are blue.
+# Causes stand to the left. Factors act linearly here: blue edges raise a variable, orange ones
+# lower it. Edges into factors are not linear and have no single sign; they are blue, too.
 from ucad.report.figures import graph_figure
 
 figure = graph_figure(model.scm_)

@@ -40,9 +40,7 @@ print(path_over_m.recommendation)
 # --------------------------------
 model = ucad.UCAD().fit(data)
 print(model.graph_)
-print(model.certificate_.verdict)
-for permission in model.certificate_.permissions:
-    print(f"{permission.what:12}", permission.answer.value)
+print(model.certificate_.answers)
 
 # %%
 # What does a knock-out do?
@@ -58,7 +56,10 @@ print("and acts on the factors", *sorted(omega.support))
 
 # %%
 # Every regime of the screen, predicted and measured:
-print(*model.predict_regimes(data).verdicts, sep="\n")
+import textwrap
+
+for sentence in model.predict_regimes(data).verdicts:
+    print(textwrap.fill(sentence, 79))
 
 # %%
 # The map from variables to factors and back

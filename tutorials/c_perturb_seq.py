@@ -68,4 +68,13 @@ for k, factor in enumerate(cells.uns["ucad"]["factor_names"]):
 # -------------------
 # Counts are noisy readings of expression, and the certificate sees that. "The graph may not be
 # claimed" is the usual, honest answer on such data; the factors are descriptions, to be tested.
-print(cells.uns["ucad"]["verdict"])
+import textwrap
+
+print(textwrap.fill(cells.uns["ucad"]["verdict"], 79))
+
+# %%
+# The genes of every factor
+# -------------------------
+from ucad.report.figures import heat_map_figure
+
+figure = heat_map_figure(model.scm_)

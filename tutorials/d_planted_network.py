@@ -81,6 +81,12 @@ for k, factor in enumerate(model.graph_.factor_names):
     print(f"{factor}: |r| with x1 xor x2 {related[k, 0]:.2f}, with x3 xor x4 {related[k, 1]:.2f}")
 
 # %%
+# Units feed factors, and factors drive the units of the next site:
+from ucad.report.figures import graph_figure
+
+figure = graph_figure(model.scm_)
+
+# %%
 # Steer
 # -----
 # Take the factor that is x1 xor x2 from another input. The network should then answer as if its

@@ -81,3 +81,9 @@ quiet = recording.is_observational
 for k, factor in enumerate(model.graph_.factor_names):
     r = [abs(np.corrcoef(z[quiet, k], sums[quiet, step])[0, 1]) for step in range(3)]
     print(f"{factor}: |r| with the sum after step 1, 2, 3: {r[0]:.3f} {r[1]:.3f} {r[2]:.3f}")
+
+# %%
+# One factor hands on what each step has summed up:
+from ucad.report.figures import graph_figure
+
+figure = graph_figure(model.scm_)

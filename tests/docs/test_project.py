@@ -154,3 +154,12 @@ def test_examples_run_in_an_empty_folder(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip()
+
+
+TUTORIALS = sorted((ROOT / "tutorials").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
+def test_tutorials_have_a_picture_for_the_gallery(path):
+    """They are run when the site is built: together they take minutes."""
+    assert re.search(r"^figure = ", path.read_text("utf-8"), re.MULTILINE)
