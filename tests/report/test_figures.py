@@ -55,7 +55,7 @@ def test_concepts_of_one_factor_stand_together():
 
 
 def test_a_matrix_of_the_wrong_shape_is_refused():
-    with pytest.raises(InvalidInputError, match="a row a factor and a column a concept"):
+    with pytest.raises(InvalidInputError, match="one row per factor and one column per concept"):
         factor_concept_figure(np.zeros((2, 3)), ["Z1"], ["a", "b", "c"])
 
 

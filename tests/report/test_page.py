@@ -328,3 +328,18 @@ def test_long_names_in_a_sentence_leave_room_for_the_next_factor(content):
     names = [f"ENSG{i:011d}_GENE" for i in range(graph.n_variables)]
     assert _few(names).endswith(f"{names[2]} and {len(names) - 3} more")
     assert _few(["A", "B"]) == "A, B"
+
+
+def test_the_scores_that_matter_are_shown_and_the_others_folded():
+    scores = [{"metric": name, "value": 0.5} for name in ("dci_completeness", "mcc_pearson")]
+    page = render(paper_content(metrics={"scores": scores}))
+    section = page.partition('id="metrics-title"')[2].partition("</section>")[0]
+    shown, _, folded = section.partition("<summary>1 more score</summary>")
+    assert "MCC, Pearson" in shown
+    assert "DCI completeness" in folded
+    assert "DCI completeness" not in shown
+
+
+def test_a_table_without_the_main_scores_is_shown_whole():
+    page = render(paper_content(metrics={"scores": [{"metric": "mcc_rdc", "value": 0.5}]}))
+    assert "more score" not in page

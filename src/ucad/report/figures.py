@@ -102,7 +102,7 @@ def factor_concept_figure(
     """
     if matrix.shape != (len(factor_names), len(concept_names)):
         raise InvalidInputError(
-            f"The 'matrix' must have a row a factor and a column a concept, "
+            f"The 'matrix' must have one row per factor and one column per concept, "
             f"{(len(factor_names), len(concept_names))}. Got shape {matrix.shape} instead."
         )
     order = np.lexsort((-np.abs(matrix).max(axis=0), np.abs(matrix).argmax(axis=0)))

@@ -45,6 +45,12 @@ PARTS = (
 OF_FACTORS = ("graph", "effects", "matrices")
 """Sections that a model without factors does without."""
 
+MAIN_METRICS = (
+    *("mcc_pearson", "r2_linear", "structure_shd", "structure_exact"),
+    *("structure_precision_A", "structure_recall_A"),
+)
+"""The scores that are shown at once; others are folded."""
+
 _MARKS = {"yes": "✓", "partly": "◐", "no": "✗", "not known": "?"}
 
 
@@ -59,7 +65,7 @@ class ReportContent:
         n_samples: how many samples the model was fitted to, if `data` are only some of them.
         certificate: what may be claimed, if that was checked.
         status: how the fit ended, as the JSON of its status.
-        history: numbers along the fit, a row an epoch or step; may have a `stage`.
+        history: numbers along the fit, one row per epoch or step; may have a `stage`.
         metrics: the JSON of an evaluation table, or its rows: metric, value, low, high, chance.
         provenance: what it takes to repeat it: versions, seed, command, fingerprint; what is a
             mapping in it is folded.
@@ -178,6 +184,7 @@ def _figures(content: ReportContent) -> dict[str, Any]:
         "scatter_left": 0 if scatter is None else scatter.left_out,
         "metrics": metrics,
         "metric_notes": notes,
+        "main_metrics": sum(row["metric"] in MAIN_METRICS for row in metrics) or len(metrics),
     }
 
 
@@ -262,4 +269,5 @@ def _metric_rows(
     table = metrics if isinstance(metrics, Mapping) else {"scores": metrics}
     empty = dict.fromkeys(("value", "low", "high", "chance"))
     rows = [{**empty, "detail": "", **row} for row in table.get("scores", ())]
+    rows.sort(key=lambda row: row["metric"] not in MAIN_METRICS)
     return rows, [str(note) for note in table.get("notes", ())]
