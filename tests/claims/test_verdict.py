@@ -66,7 +66,7 @@ def test_a_claimed_graph_says_what_feedback_would_have_gone_unnoticed():
     graph = given()[0]
     assert any("noticed from 0.4% of their noise on" in text for text in graph.conditions)
     alone = given(feedback={"n_pairs": 0})[0]
-    assert not any("unnoticed" in text for text in alone.conditions)
+    assert not any("of their noise on" in text for text in alone.conditions)
 
 
 def test_no_edge_of_worth_refuses_the_graph_and_some_without_worth_are_left_out():
@@ -205,6 +205,12 @@ def test_the_verdict_says_what_may_be_claimed_in_full_in_part_and_not():
     text = verdict(given({"scale": Answer.PARTLY, "effects": Answer.NO}), ())
     assert f"In part: {CLAIMABLE['values']}." in text
     assert f"Not: {CLAIMABLE['predictions']}." in text
+
+
+def test_what_is_not_known_is_not_said_to_be_refused():
+    text = verdict(given({"effects": Answer.UNKNOWN, "regimes": Answer.UNKNOWN}), ())
+    assert f"Not known: {CLAIMABLE['predictions']}." in text
+    assert "Not: " not in text
 
 
 def test_the_condition_of_values_is_part_of_the_verdict():

@@ -72,13 +72,16 @@ def verdict(given: Sequence[Permission], suggested: Sequence[Suggestion]) -> str
         return f"Whether the graph may be claimed is not known. {' '.join(graph.conditions[:2])}"
     full = [CLAIMABLE[one.what] for one in given if one.answer is Answer.YES]
     partly = [CLAIMABLE[one.what] for one in given if one.answer is Answer.PARTLY]
-    none = [CLAIMABLE[one.what] for one in given if one.answer in (Answer.NO, Answer.UNKNOWN)]
+    none = [CLAIMABLE[one.what] for one in given if one.answer is Answer.NO]
+    unknown = [CLAIMABLE[one.what] for one in given if one.answer is Answer.UNKNOWN]
     opening = f"May be claimed: {listed(full)}." if full else "Nothing may be claimed in full."
     sentences = [opening]
     if partly:
         sentences.append(f"In part: {listed(partly)}.")
     if none:
         sentences.append(f"Not: {listed(none)}.")
+    if unknown:
+        sentences.append(f"Not known: {listed(unknown)}.")
     sentences += [condition for condition in graph.conditions if condition not in sentences][:3]
     if by_name["values"].answer is Answer.YES:
         sentences += by_name["values"].conditions[:1]
