@@ -85,3 +85,24 @@ def test_a_factor_that_the_model_lacks_hangs_by_its_variables_alone():
     assert found.has(Graph.Q, "X2", "Z9")
     assert not found.has(Graph.Q, "X4", "Z9")
     assert not found.has(Graph.B, "Z1", "Z9")
+
+
+@pytest.mark.parametrize("acts_on_the_copy", [False, True])
+def test_what_a_variable_does_its_copy_may_do_unless_they_were_told_apart(acts_on_the_copy):
+    """X1 → Z1 → X2 without noise, X1 acted on; X2 and X3 → Z2 → X4 with noise."""
+    rng = np.random.default_rng(0)
+    x, clamps = rng.standard_normal((1600, 4)), np.zeros((1600, 4), dtype=bool)
+    clamps[400:800, 0] = clamps[800:1200, 2] = True
+    clamps[1200:, 1] = acts_on_the_copy
+    x[:, 1] = np.where(clamps[:, 1], x[:, 1], 2.0 * x[:, 0])
+    x[:, 3] = x[:, 1] + x[:, 2] + 0.5 * rng.standard_normal(1600)
+    data = InterventionalData.from_arrays(x, clamps).standardised()
+    Q, R = np.zeros((2, 4, 2), dtype=bool)
+    Q[0, 0] = R[1, 0] = Q[1, 1] = Q[2, 1] = R[3, 1] = True
+    found = open_edges(oracle_score(data, FactorGraph(Q, R), (AFFINE, AFFINE)).scm, data)
+    assert found.has(Graph.A, "X2", "X4") is not acts_on_the_copy
+    assert found.has(Graph.A, "X1", "X4") is not acts_on_the_copy, "the copy may be the cause"
+    assert found.has(Graph.Q, "X2", "Z2") is not acts_on_the_copy
+    assert not found.has(Graph.A, "X1", "X2"), "acting on X1 showed it"
+    assert not found.has(Graph.Q, "X1", "Z1")
+    assert not found.has(Graph.A, "X3", "X4")

@@ -13,6 +13,7 @@ from ucad.claims import Certificate
 from ucad.claims.own_noise import MIN_NOISE
 from ucad.consensus.support import Graph
 from ucad.data import InterventionalData
+from ucad.data.duplicates import copies
 from ucad.graph import FactorGraph
 from ucad.scm import FactorSCM
 
@@ -35,19 +36,24 @@ class OpenEdges:
             either end, and all that then enters or leaves the one enters or leaves the other.
         rewritten: variables without noise whose causes may be others: their relation holds an end,
             or two variables of an open relation, a multiple of which then takes one of them out.
+        copies: pairs of variables that are nearly the same in every sample: what one of them does
+            the other may do.
     """
 
     graph: FactorGraph
     either_way: BooleanMatrix
     ends: Bool[np.ndarray, " variables"]
     rewritten: Bool[np.ndarray, " variables"]
+    copies: BooleanMatrix
 
     def has(self, which: Graph, cause: str, effect: str) -> bool:
         """Whether an edge hangs on an open direction: in B if all that carries it does."""
         v, k = self.graph.variable_names, self.graph.factor_names
         if which is Graph.A:
             i, j = v.index(cause), v.index(effect)
-            return bool(self.either_way[i, j] or self.ends[i] or self.ends[j] or self.rewritten[j])
+            by_copy = self.copies[i].any() and not self.copies[i, j]
+            open_end = self.either_way[i, j] or self.ends[i] or self.ends[j]
+            return bool(open_end or self.rewritten[j] or by_copy)
         if which is Graph.B:
             if not {cause, effect} <= set(k):
                 return False
@@ -63,10 +69,15 @@ class OpenEdges:
 
     @property
     def _enters(self) -> BooleanMatrix:
-        """The edges of Q with an open direction to a child, or to nothing but rewritten ones."""
+        """The edges of Q with an open direction to a child, or to nothing but rewritten ones.
+
+        Also those out of a variable with a copy that is no child of the factor.
+        """
         Q, R = np.asarray(self.graph.Q), np.asarray(self.graph.R)
         settled = R[~self.rewritten].any(axis=0)
-        return self.ends[:, None] | (Q & (((self.either_way.astype(int) @ R) > 0) | ~settled))
+        by_copy = (self.copies.astype(int) @ ~R) > 0
+        hang = ((self.either_way.astype(int) @ R) > 0) | ~settled | by_copy
+        return self.ends[:, None] | (Q & hang)
 
     @property
     def _leaves(self) -> BooleanMatrix:
@@ -86,7 +97,8 @@ def open_edges(
     """What hangs on the directions that a solver or a certificate left open.
 
     Beside these, edges into a variable without noise are open if nobody acted on either end: the
-    pattern of dependences tells no direction there.
+    pattern of dependences tells no direction there. Edges out of a variable that another one
+    follows in every sample hang, too, but for those to the copy itself.
 
     Args:
         scm: the model fitted to all samples.
@@ -109,7 +121,10 @@ def open_edges(
     relation = (A | np.eye(len(A), dtype=bool)) & exact
     both = relation.T.astype(int) @ relation[:, into_exact.any(axis=0)]
     rewritten = exact & (relation[ends].any(axis=0) | (both >= MIN_TOGETHER).any(axis=1))
-    return OpenEdges(graph, is_open | is_open.T, ends, rewritten)
+    alike = np.zeros_like(A)
+    for i, j in copies(data.x):
+        alike[i, j] = alike[j, i] = True
+    return OpenEdges(graph, is_open | is_open.T, ends, rewritten, alike)
 
 
 def _is_exact(scm: FactorSCM, data: InterventionalData) -> Bool[np.ndarray, " variables"]:
