@@ -11,7 +11,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from ucad.metrics import mean_correlation
 from ucad.simulate import Problem, paper_problem
 from ucad.simulate.worlds import WORLDS, Violation, WorldProblem, world_problem
 
-__all__ = ["CASES", "Case", "judged", "main", "run_case", "table", "tasks_of"]
+__all__ = ["CASES", "Case", "is_full", "judged", "main", "run_case", "table", "tasks_of"]
 
 MUST_REFUSE = {
     Violation.MISSING_FACTOR: "factor",
@@ -181,7 +181,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 def _line(name: str, rows: Sequence[dict[str, Any]]) -> str:
     right = [row for row in rows if row["right"]]
     able = [row for row in right if row["can_be_full"]]
-    full = [row for row in able if _is_full(row)]
+    full = [row for row in able if is_full(row)]
     alarms = [row for row in right if row["answers"]["graph"] == "no"]
     wrong = [row for row in rows if row["expected"]]
     hit = [row for row in wrong if set(row["expected"]) & set(row["suggestions"][:2])]
@@ -304,7 +304,8 @@ def _correlation(problem: WorldProblem | Problem, model: Any) -> float:
     return round(float(np.abs(found.values).min(initial=1.0)), 4)
 
 
-def _is_full(row: dict[str, Any]) -> bool:
+def is_full(row: Mapping[str, Any]) -> bool:
+    """Whether graph, directions and factors were claimed without reserve."""
     return all(row["answers"][what] == "yes" for what in ("graph", "directions", "factors"))
 
 

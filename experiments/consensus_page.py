@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from experiments.calibration import BINS, WORLDS, table
-from experiments.running import read_rows
+from experiments.running import ROUNDS, read_rows
 
 __all__ = ["cost_table", "main", "with_section"]
 
 DOCS = Path(__file__).parents[1] / "docs"
-ROWS = DOCS / "results" / "4000"
+ROWS = DOCS / "results"
 
 Row = Mapping[str, Any]
+
+
+def newest(name: str) -> list[Row]:
+    """The rows of a file in the newest round of reports that has any."""
+    found = (read_rows(ROWS / str(first) / name) for first in ROUNDS)
+    return next((rows for rows in found if rows), [])
 
 
 def with_section(text: str, name: str, content: str) -> str:
@@ -59,14 +65,14 @@ def main() -> None:
     """Writes the sections that have rows, and draws the reliability diagrams."""
     page = DOCS / "consensus.md"
     text = page.read_text("utf-8")
-    calibrated = read_rows(ROWS / "calibration.jsonl")
+    calibrated = newest("calibration.jsonl")
     if calibrated:
         from experiments.figures import draw_calibration
 
         text = with_section(text, "calibration", calibration_section(calibrated))
         done = [row for row in calibrated if row["error"] is None]
         draw_calibration(done, list(WORLDS), BINS, DOCS / "figures" / "calibration.svg")
-    cost = read_rows(ROWS / "consensus.jsonl")
+    cost = newest("consensus.jsonl")
     if cost:
         text = with_section(text, "cost", cost_table(cost))
     page.write_text(text, "utf-8")

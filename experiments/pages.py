@@ -167,6 +167,42 @@ def commits(rows: Iterable[Row]) -> str:
     return ", ".join(sorted(found)) or "unknown"
 
 
+def claim_counts(rows: Iterable[Row]) -> dict[str, str]:
+    """What the certificate's rows come to, as the page says it in words."""
+    done = [row for row in rows if "error" not in row]
+    right = [row for row in done if row["right"]]
+    able = [row for row in right if row["can_be_full"]]
+    flawed = [row for row in done if row["expected"]]
+    hit = [row for row in flawed if set(row["expected"]) & set(row["suggestions"][:2])]
+    over = [row for row in done if row["over_claims"]]
+    worlds = sorted({str(row["case"]) for row in over})
+    return {
+        "n_claims": f"{len(done):,}",
+        "n_over": f"{len(over)}",
+        "over_worlds": ", ".join(worlds) or "none",
+        "n_full": f"{sum(map(claims.is_full, able))}",
+        "n_able": f"{len(able)}",
+        "n_alarms": f"{sum(row['answers']['graph'] == 'no' for row in right)}",
+        "n_right": f"{len(right)}",
+        "n_refused": f"{sum(row['answers']['graph'] != 'yes' for row in flawed)}",
+        "n_flawed": f"{len(flawed)}",
+        "n_hit": f"{len(hit)}",
+    }
+
+
+def factor_counts(rows: Iterable[Row]) -> dict[str, str]:
+    """How often the number of factors was right, where there are some and where there are none."""
+    results = [row["result"] for row in rows]
+    some, none = ([r for r in results if bool(r["true"]) is has] for has in (True, False))
+    within = [r for r in some if r["true"] in r["plausible"] and len(r["plausible"]) <= 2]
+    return {
+        "n_counted": f"{len(some)}",
+        "n_within": f"{len(within)}",
+        "n_none": f"{len(none)}",
+        "n_zero": f"{sum(r['n_factors'] == 0 for r in none)}",
+    }
+
+
 def results_page() -> str:
     """The page, from whatever rows are there."""
     old, new, auto = (rows_in(f"recovery-{name}.jsonl") for name in ("old", "new", "auto"))
@@ -176,11 +212,21 @@ def results_page() -> str:
     measured, read = fresh("real_measurements.jsonl"), fresh("measurement.jsonl")
     moves, claimed = fresh("ablation.jsonl"), rows_in("claims.jsonl")
     claimed_2 = rows_in("claims-2.jsonl")
-    claimed_3 = newest_of_cells("claims.jsonl")
+    claimed_3, last = newest_of_cells("claims.jsonl"), rows_in("7000/claims-last.jsonl")
     told = [*rounds("recovery.jsonl"), turned[1], mended[1], new]
     not_told = [*rounds("recovery-auto.jsonl"), turned[2], auto]
     text = (Path(__file__).parent / "results_page.md").read_text("utf-8")
+    again = {key.replace("n_", "last_"): value for key, value in claim_counts(last).items()}
+    again["last_over_worlds"] = again.pop("over_worlds")
     return text.format(
+        **claim_counts(claimed_3),
+        **again,
+        last_seeds=seeds_of(last),
+        last_commit=", ".join(sorted({str(row.get("commit")) for row in last})),
+        n_cases_7000=len({row["case"] for row in rows_in("7000/claims.jsonl")}),
+        **factor_counts(counted),
+        factors_seeds=seeds_of(counted),
+        factors_commit=commits(counted),
         version=ucad.__version__,
         current=current_table(told, not_told, fresh("recovery-paper.jsonl")),
         screens_seeds=seeds_of(screen),
@@ -197,6 +243,7 @@ def results_page() -> str:
         real_commit=commits(measured),
         readings=measurement.table(read) if read else "Not run yet.",
         readings_commit=commits(read),
+        readings_seeds=seeds_of(read),
         screens=screens.table(screen),
         ablation=ablation.table(moves),
         claims=claims.table(claimed) if claimed else "Not run.",

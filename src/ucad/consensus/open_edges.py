@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ucad._types import BooleanMatrix, VariableSamples
+from ucad._types import BooleanMatrix, VariableSamples, VariablesByFactors
 from ucad.claims import Certificate
+from ucad.claims.equal_parents import equal_parents
 from ucad.claims.own_noise import MIN_NOISE
 from ucad.consensus.support import Graph
 from ucad.data import InterventionalData
-from ucad.data.duplicates import copies
-from ucad.graph import FactorGraph
+from ucad.graph import FactorGraph, boolean_product, transitive_closure
 from ucad.scm import FactorSCM
 
 __all__ = ["OpenEdges", "open_edges"]
@@ -36,24 +36,23 @@ class OpenEdges:
             either end, and all that then enters or leaves the one enters or leaves the other.
         rewritten: variables without noise whose causes may be others: their relation holds an end,
             or two variables of an open relation, a multiple of which then takes one of them out.
-        copies: pairs of variables that are nearly the same in every sample: what one of them does
-            the other may do.
+        by_copy: edges of Q into a factor that could as well come from another variable, and those
+            from that variable.
     """
 
     graph: FactorGraph
     either_way: BooleanMatrix
     ends: Bool[np.ndarray, " variables"]
     rewritten: Bool[np.ndarray, " variables"]
-    copies: BooleanMatrix
+    by_copy: VariablesByFactors
 
     def has(self, which: Graph, cause: str, effect: str) -> bool:
         """Whether an edge hangs on an open direction: in B if all that carries it does."""
         v, k = self.graph.variable_names, self.graph.factor_names
         if which is Graph.A:
             i, j = v.index(cause), v.index(effect)
-            by_copy = self.copies[i].any() and not self.copies[i, j]
             open_end = self.either_way[i, j] or self.ends[i] or self.ends[j]
-            return bool(open_end or self.rewritten[j] or by_copy)
+            return bool(open_end or self.rewritten[j] or self._is_by_copy(i, j))
         if which is Graph.B:
             if not {cause, effect} <= set(k):
                 return False
@@ -71,13 +70,17 @@ class OpenEdges:
     def _enters(self) -> BooleanMatrix:
         """The edges of Q with an open direction to a child, or to nothing but rewritten ones.
 
-        Also those out of a variable with a copy that is no child of the factor.
+        Also those that could as well come from another variable.
         """
         Q, R = np.asarray(self.graph.Q), np.asarray(self.graph.R)
         settled = R[~self.rewritten].any(axis=0)
-        by_copy = (self.copies.astype(int) @ ~R) > 0
-        hang = ((self.either_way.astype(int) @ R) > 0) | ~settled | by_copy
-        return self.ends[:, None] | (Q & hang)
+        hang = ((self.either_way.astype(int) @ R) > 0) | ~settled
+        return self.ends[:, None] | (Q & hang) | self.by_copy
+
+    def _is_by_copy(self, i: int, j: int) -> bool:
+        """Whether all that carries an edge i → j could come from another variable."""
+        Q, R = np.asarray(self.graph.Q), np.asarray(self.graph.R)
+        return bool((self.by_copy[i] & R[j]).any() and not (Q[i] & R[j] & ~self.by_copy[i]).any())
 
     @property
     def _leaves(self) -> BooleanMatrix:
@@ -97,8 +100,8 @@ def open_edges(
     """What hangs on the directions that a solver or a certificate left open.
 
     Beside these, edges into a variable without noise are open if nobody acted on either end: the
-    pattern of dependences tells no direction there. Edges out of a variable that another one
-    follows in every sample hang, too, but for those to the copy itself.
+    pattern of dependences tells no direction there. So are edges that could as well come from
+    another variable.
 
     Args:
         scm: the model fitted to all samples.
@@ -121,10 +124,24 @@ def open_edges(
     relation = (A | np.eye(len(A), dtype=bool)) & exact
     both = relation.T.astype(int) @ relation[:, into_exact.any(axis=0)]
     rewritten = exact & (relation[ends].any(axis=0) | (both >= MIN_TOGETHER).any(axis=1))
-    alike = np.zeros_like(A)
-    for i, j in copies(data.x):
-        alike[i, j] = alike[j, i] = True
-    return OpenEdges(graph, is_open | is_open.T, ends, rewritten, alike)
+    by_copy = np.zeros_like(np.asarray(graph.Q))
+    for i, k, copies in equal_parents(
+        np.asarray(graph.Q), np.asarray(graph.R), data, _may_be(data)
+    ):
+        by_copy[[i, *copies], k] = True
+    return OpenEdges(graph, is_open | is_open.T, ends, rewritten, by_copy)
+
+
+def _may_be(data: InterventionalData) -> Callable[[VariablesByFactors, VariablesByFactors], bool]:
+    """Whether a graph is acyclic and respects the layers of the data."""
+
+    def allows(Q: VariablesByFactors, R: VariablesByFactors) -> bool:
+        A = transitive_closure(boolean_product(Q, R.T))
+        if np.diagonal(A).any():
+            return False
+        return data.layer_of is None or FactorGraph(Q, R).respects_layers(data.layer_of)
+
+    return allows
 
 
 def _is_exact(scm: FactorSCM, data: InterventionalData) -> Bool[np.ndarray, " variables"]:

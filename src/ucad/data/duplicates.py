@@ -18,7 +18,6 @@ from ucad.errors import FormatError, InvalidInputError, did_you_mean
 __all__ = [
     "Columns",
     "columns_by_variable",
-    "copies",
     "find_variable",
     "first_columns",
     "merge_duplicates",
@@ -175,12 +174,6 @@ def find_variable(name: str, names: Sequence[str]) -> str:
 
 def near_duplicates(x: VariableSamples, names: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of columns with |r| ≥ 0.999 that are not identical, in up to 2,000 variables."""
-    pairs = copies(x)
-    return [(names[i], names[j]) for i, j in pairs if not (x[:, i] == x[:, j]).all()]
-
-
-def copies(x: VariableSamples) -> list[tuple[int, int]]:
-    """Pairs of columns with |r| ≥ 0.999, in up to 2,000 variables."""
     if len(x) < 3 or x.shape[1] > MAX_COMPARED:
         return []
     some = x[np.linspace(0, len(x) - 1, min(len(x), MAX_ROWS)).astype(int)].astype(np.float64)
@@ -189,8 +182,12 @@ def copies(x: VariableSamples) -> list[tuple[int, int]]:
     unit = unit - unit.mean(axis=0)
     length = np.sqrt((unit**2).sum(axis=0))
     unit = unit / np.where(length > 0, length, 1.0)
-    close = np.argwhere(np.triu(np.abs(unit.T @ unit) >= NEAR, k=1)).tolist()
-    return [(i, j) for i, j in close if abs(_correlation(x[:, i], x[:, j])) >= NEAR]
+    close = np.argwhere(np.triu(np.abs(unit.T @ unit) >= NEAR, k=1))
+    return [
+        (names[i], names[j])
+        for i, j in close.tolist()
+        if not (x[:, i] == x[:, j]).all() and abs(_correlation(x[:, i], x[:, j])) >= NEAR
+    ]
 
 
 def _correlation(one: np.ndarray, other: np.ndarray) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ucad.claims.answers import listed
+from ucad.claims.equal_parents import equal_parents
 from ucad.data.moments import product
 from ucad.graph import boolean_product, in_anchors, out_anchors
 from ucad.solvers.problem import Problem
@@ -41,7 +42,11 @@ def fit_status(
     }
     variables = problem.data.variable_names
     pairs = open_directions(problem, model, causes)
-    guesses = (*_guesses(model), *_equal_causes(problem, model))
+    guesses = (
+        *_guesses(model),
+        *_equal_causes(problem, model),
+        *_equal_parents(problem, model),
+    )
     notes = (
         *_about_directions(problem, pairs),
         *guesses,
@@ -100,6 +105,17 @@ def _equal_causes(problem: Problem, model: Model) -> Iterator[str]:
                     f"{names[j]} may be a child of Z{k + 1} or of Z{other + 1}: they go together "
                     f"wherever {names[j]} was not acted on."
                 )
+
+
+def _equal_parents(problem: Problem, model: Model) -> Iterator[str]:
+    """Parents that another variable could stand for."""
+    names = problem.data.variable_names
+    Q, R, data = model.Q, model.R, problem.data
+    for i, k, copies in equal_parents(Q, R, data, problem.admissible.allows):
+        yield (
+            f"Z{k + 1} may be made of {names[i]} or of {listed(names[c] for c in copies)}: they go "
+            f"together wherever Z{k + 1} can be seen."
+        )
 
 
 class _LeftOfFactors:
