@@ -157,8 +157,8 @@ def draw_claims(rows: Sequence[Row], path: Path) -> None:
         share = np.array([sum(row["case"] == name for row in own) for name in names]) / total
         axis.barh(names, share, left=left, color=colour, label=label)
         left += share
-    axis.invert_yaxis()
-    axis.set(xlim=(0, 1), xlabel="share of fits, by what was answered of the graph")
+    axis.set(xlim=(0, 1), ylim=(len(names) - 0.5, -0.5))
+    axis.set_xlabel("share of fits, by what was answered of the graph")
     figure.legend(loc="outside upper center", ncols=len(colours), frameon=False, fontsize=8)
     _save(figure, path)
 

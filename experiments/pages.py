@@ -254,8 +254,14 @@ def results_page() -> str:
 
 
 def main() -> None:
-    """Writes the page."""
+    """Writes the page and its figure."""
+    from experiments.figures import draw_claims
+
     (ROOT / "docs" / "results.md").write_text(results_page(), "utf-8")
+    place = {name: at for at, name in enumerate(claims.CASES)}
+    rows = [row for row in newest_of_cells("claims.jsonl") if "error" not in row]
+    rows.sort(key=lambda row: place.get(row["case"], len(place)))
+    draw_claims(rows, ROOT / "docs" / "figures" / "claims.svg")
 
 
 if __name__ == "__main__":
