@@ -140,7 +140,7 @@ def test_a_request_to_stop_is_heard_at_once_and_keeps_the_best_so_far(slow, monk
     assert len(fits) == 1
     status = load_run("run").status
     assert status.interrupted
-    assert "the search for their number was cut short" in " ".join(status.notes)
+    assert "the search for the number of factors was cut short" in " ".join(status.notes)
 
 
 def test_record_gives_a_budget_to_the_fit_of_a_slow_network(folder, monkeypatch, capsys):

@@ -133,8 +133,8 @@ def expected_by_lookup(
     The base's concepts with one taken from the source: what is the outcome of inputs that have
     just these? UNKNOWN where there is none; `swap_pairs` draws no such pair.
 
-    >>> concepts = {"even": np.array([1, 0, 1, 0]), "small": np.array([1, 1, 0, 0])}
-    >>> expected = expected_by_lookup(concepts, np.array([1, 0, 0, 0]), "even")
+    >>> concepts = {"even": np.tile([1, 0, 1, 0], 2), "small": np.tile([1, 1, 0, 0], 2)}
+    >>> expected = expected_by_lookup(concepts, np.tile([1, 0, 0, 0], 2), "even")
     >>> expected(np.array([1, 3]), np.array([2, 2])).tolist()
     [1, 0]
 
