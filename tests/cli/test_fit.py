@@ -241,8 +241,13 @@ def test_an_interrupted_fit_keeps_the_best_so_far_and_goes_on(tmp_path, monkeypa
         yield lambda event: event.message == "joint fit" and signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("ucad.cli.progress.shown_progress", stopping)
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
+    # Tests that a shell runs in the background are told to ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as stop:
+            main([str(word) for word in words])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert stop.value.code == 1
     assert "--resume" in capsys.readouterr().out
     assert json.loads((tmp_path / "r" / "run.json").read_text())["status"]["interrupted"]
