@@ -1,7 +1,7 @@
 """Measures what a consensus costs: `python benchmarks/consensus.py --jobs 2`.
 
 Fifty full searches on parts of the samples, of setting b 64-6 and of setting e 16-3, as users run
-them (`auto` mechanisms). A row per cell goes to docs/results/4000/consensus.jsonl: wall-clock time
+them (`auto` mechanisms). A row per cell goes to docs/results/7000/consensus.jsonl: wall-clock time
 and CPU time of all processes; `python -m experiments.consensus_page` writes them into
 docs/consensus.md.
 """
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=4000)
-    default = ROOT / "docs" / "results" / "4000" / "consensus.jsonl"
+    default = ROOT / "docs" / "results" / "7000" / "consensus.jsonl"
     parser.add_argument("--rows", type=Path, default=default)
     options = parser.parse_args()
     options.rows.parent.mkdir(parents=True, exist_ok=True)
