@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.graph import topological_levels
-from ucad.scm.families import FAMILIES
-from ucad.solvers import PriorKnowledge, SolveSettings, gradient, solve
+from ucad.scm.families import FAMILIES, family_named
+from ucad.solvers import PriorKnowledge, SolveSettings, gradient, registry, solve
 from ucad.solvers.gradient import solver as gradient_solver
 from ucad.solvers.layered import solver as layered_solver
 from ucad.solvers.registry import SOLVERS, families_asked_for, solver_named
@@ -195,6 +195,34 @@ def test_all_pairs_of_families_are_tried_simple_ones_first():
     assert families_asked_for("mlp", "mlp", both) == ((network, network),)
     with pytest.raises(InvalidInputError, match="'variable_mechanism' parameter must be linear"):
         families_asked_for("auto", "mlp", both, both)
+
+
+@pytest.mark.parametrize(
+    ("found", "again"), [(("mlp", "linear"), 2), (("linear", "linear"), 4), (("spline", "mlp"), 4)]
+)
+def test_later_rounds_try_the_class_of_the_first_and_the_simplest(found, again, monkeypatch):
+    """What the kind of a regime changes is not the shape of mechanisms: a whole search is saved."""
+    data, asked = layered_data(), []
+    first = fitted("search", data, factor_mechanism=found[0], variable_mechanism=found[1])
+
+    class Solver:
+        def classes(self, factor, variable):
+            both = family_named("linear"), family_named("mlp")
+            return families_asked_for(factor, variable, (both, both))
+
+        def fit(self, problem, classes, aid):
+            asked.append(classes)
+            return first
+
+    def twice(train, held_out, fit):
+        fit(train, held_out)
+        return fit(train, held_out)
+
+    monkeypatch.setattr(registry, "solver_named", lambda _: Solver())
+    monkeypatch.setattr(registry, "fit_by_kind", twice)
+    fitted("search", data)
+    assert [len(classes) for classes in asked] == [4, again]
+    assert asked[1][0] == asked[0][0]
 
 
 def test_importing_the_package_imports_no_solver():

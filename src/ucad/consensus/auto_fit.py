@@ -256,19 +256,42 @@ def _of_path(climb: PathSearch, path: FactorPath) -> FitResult:
         run.interrupted = climb.interrupted
         return as_result(run, aid)
 
-    def search(one: Class) -> FitResult:
-        started = climb.budget.seconds
-        return as_result(climb.search(m, one, fills=True), aid, started)
-
     others = (one for one in climb.classes if one != climb.families and one != climb.classes[0])
-    return simplest_fit(
-        [climb.families, *others],
-        search,
-        lambda one, fit: expressed(climb.problem(m, one), fit, aid),
-        part,
-        lambda fit: has_straight_factors(climb.problem(m, climb.families), fit.scm),
-        lambda fit: is_bent(fit.scm, climb.held_out.train, part),
-    )
+    return simplest_fit([climb.families, *others], _OnPath(climb, m, aid), part)
+
+
+class _OnPath(NamedTuple):
+    """Searches for the number of factors that a path recommends."""
+
+    climb: PathSearch
+    n_factors: int
+    aid: Help
+
+    def find(self, one: Class) -> FitResult:
+        """A search in one class; the whole one in the class of the path, which has been made."""
+        return self._searched(one, 0.0, fills=one == self.climb.families)
+
+    def finish(self, one: Class, found: FitResult) -> FitResult:
+        """What that search finds with moves."""
+        return self._searched(one, found.seconds, fills=True)
+
+    def express(self, one: Class, fit: FitResult) -> FitResult:
+        """The graph of a fit, fitted in another class."""
+        return expressed(self.climb.problem(self.n_factors, one), fit, self.aid)
+
+    def is_straight(self, fit: FitResult) -> bool:
+        """Whether the factors behind a fit seem to be linear."""
+        problem = self.climb.problem(self.n_factors, self.climb.families)
+        return has_straight_factors(problem, fit.scm)
+
+    def has_bends(self, fit: FitResult) -> bool:
+        """Whether residuals of a fit are predictable by curves."""
+        return is_bent(fit.scm, self.climb.held_out.train, self.aid.validation)
+
+    def _searched(self, one: Class, before: float, *, fills: bool) -> FitResult:
+        started = self.climb.budget.seconds - before
+        run = self.climb.search(self.n_factors, one, fills=fills)
+        return as_result(run, self.aid, started)
 
 
 def _no_factors(climb: PathSearch, path: FactorPath) -> FitResult:

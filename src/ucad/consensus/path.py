@@ -116,6 +116,7 @@ class PathSearch:
     steps: list[FactorStep] = field(default_factory=list)
     runs: dict[int, Search] = field(default_factory=dict)
     whole: dict[tuple[int, Class], Search] = field(default_factory=dict)
+    other: dict[tuple[int, Class], Search] = field(default_factory=dict)
     prepared: dict[Class, Preparation] = field(default_factory=dict)
     direct: WithoutFactors | None = None
     cut_short: str = ""
@@ -196,10 +197,16 @@ class PathSearch:
         if smaller and families == self.families and not anew:
             start = causal_order(self.runs[max(smaller)].model)
         problem, prepared = self.problem(n_factors, families), self.prepare(families)
-        told = self.progress if fills else None
-        run = Search(problem, told, prepared=prepared, start=start, fills=fills).run()
+        told = self.progress if fills or families != self.families else None
+        run = self.other.pop((n_factors, families), None)
+        if run is None:
+            run = Search(problem, told, prepared=prepared, start=start, fills=fills).run()
+        else:
+            run.finish()
         if fills:
             self.whole[n_factors, families] = run
+        elif families != self.families:
+            self.other[n_factors, families] = run
         return run
 
     def _climb(self) -> None:

@@ -16,7 +16,7 @@ from ucad._types import Progress
 from ucad.data import InterventionalData
 from ucad.errors import InvalidInputError
 from ucad.parameters import one_of
-from ucad.scm.families import AFFINE, FAMILIES, Family, family_named
+from ucad.scm.families import AFFINE, FAMILIES, Family, family_named, family_of
 from ucad.scm.noise import NOISES
 from ucad.solvers.budget import Budget
 from ucad.solvers.context import CONTEXT_CHOICES, fit_in_context
@@ -257,6 +257,8 @@ def solve(
         classes = ((AFFINE, AFFINE),)
     budget = Budget(settings.max_seconds)
 
+    before: list[FitResult] = []  # rounds: other kinds of interventions, context, hidden targets
+
     def fit(train: InterventionalData, held_out: InterventionalData) -> FitResult:
         problem = Problem.of(
             train,
@@ -270,7 +272,8 @@ def solve(
         problem = replace(problem, noise=noise, noise_family=settings.noise_family)
         rest = None if settings.readouts is None else tuple(settings.readouts)
         aid = Help(held_out, progress, checkpoint, settings.device, rest)
-        return solver.fit(problem, classes, aid)
+        before.append(solver.fit(problem, _classes_after(before, classes), aid))
+        return before[-1]
 
     def fit_any(train: InterventionalData, held_out: InterventionalData) -> FitResult:
         by_kind: Fit = partial(fit_by_kind, fit=fit)
@@ -280,6 +283,15 @@ def solve(
         if data.context is None or SOLVERS[settings.solver].takes_context:
             return fit_any(data, validation)
         return fit_in_context(data, validation, settings.context_acts_on, fit_any)
+
+
+def _classes_after(rounds: Sequence[FitResult], classes: Classes) -> Classes:
+    """The simplest class and that of the round before; all, if the simplest was enough for it."""
+    if not rounds or len(classes) == 1:
+        return classes
+    scm = rounds[-1].scm
+    last = family_of(scm.factor_mechanism), family_of(scm.variable_mechanism)
+    return (classes[0], last) if last in classes[1:] else classes
 
 
 def families_asked_for(

@@ -32,7 +32,7 @@ class Faked:
     def __init__(self, problem, result, noise, unfinished=(), others=None):
         self.problem, self.result, self.noise = problem, result, noise
         self.others = others or {}
-        self.unfinished, self.searched, self.expressed = unfinished, [], []
+        self.unfinished, self.searched, self.finished, self.expressed = unfinished, [], [], []
 
     def fit(self, one):
         scm = self.others.get(one, self.result).scm
@@ -41,24 +41,29 @@ class Faked:
         status = FitStatus(converged=done, feasible=True, reason="Faked.")
         return replace(self.result, scm=scm, status=status, history=({"stage": "faked"},))
 
-    def search(self, one):
+    def find(self, one):
         self.searched.append(one)
         return self.fit(one)
+
+    def finish(self, one, found):
+        assert one in self.searched
+        self.finished.append(one)
+        return found
 
     def express(self, one, fit):
         self.expressed.append(one)
         return self.fit(one)
 
+    def is_straight(self, _):
+        return self.straight
+
+    def has_bends(self, _):
+        return self.bends if len(self.searched) == 1 else self.still
+
     def chosen(self, *, bends=True, straight=False, still=False):
         """`still`: whether something bends beyond the first fit, too."""
-        return simplest_fit(
-            CLASSES,
-            self.search,
-            self.express,
-            self.problem.validation,
-            lambda _: straight,
-            lambda _: bends if len(self.searched) == 1 else still,
-        )
+        self.bends, self.straight, self.still = bends, straight, still
+        return simplest_fit(CLASSES, self, self.problem.validation)
 
 
 def noises(best, worse=3.0):
@@ -87,6 +92,23 @@ def test_the_likelier_half_linear_class_is_searched_second(linear, found, straig
     assert faked.searched == [CLASSES[0], better]
     assert f"F_Z {better[0].name} and F_X {better[1].name}" in result.status.notes[-1]
     assert len(result.history) == 2
+
+
+def test_moves_are_left_to_classes_that_are_likelier_than_all_before(linear, found):
+    """The third search does no better than the second: no move is tried on what it found."""
+    faked = Faked(linear, found, noises([CLASSES[2], CLASSES[3]]) | {CLASSES[3]: 1.2})
+    faked.chosen(straight=True, still=True)
+    assert faked.searched == [CLASSES[0], CLASSES[1], CLASSES[2], CLASSES[3]]
+    assert faked.finished == [CLASSES[0], CLASSES[2]]
+
+
+def test_what_is_kept_is_finished_even_if_another_class_is_likelier(linear, found):
+    """A simpler class within two standard errors of the best is kept though it came later."""
+    slightly = {CLASSES[3]: 1.0, CLASSES[1]: 1.0005, CLASSES[2]: 3.0, CLASSES[0]: 3.0}
+    faked = Faked(linear, found, slightly)
+    result = faked.chosen(still=True)
+    assert "F_Z linear and F_X mlp" in result.status.notes[-1]
+    assert faked.finished.count(CLASSES[1]) == 1
 
 
 def test_a_class_that_does_better_when_expressed_is_searched_too(linear, found):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -22,7 +23,7 @@ from ucad.solvers.regression.pairs import best_pairs
 from ucad.solvers.search.single_index import fit_along, leading_direction
 from ucad.solvers.status import FitResult
 
-__all__ = ["Class", "has_straight_factors", "is_bent", "simplest_fit"]
+__all__ = ["Class", "Searches", "has_straight_factors", "is_bent", "simplest_fit"]
 
 N_STRONGEST = 3
 """Variables beside its parents whose curves are tried for each variable: a linear fit can overlook
@@ -36,13 +37,33 @@ Class = tuple[Family, Family]
 """The families of F_Z and F_X."""
 
 
+@runtime_checkable
+class Searches(Protocol):
+    """Searches of one problem in any class of mechanisms, and what is asked of their fits."""
+
+    def find(self, one: Class) -> FitResult:
+        """A search in one class, without moves."""
+        ...
+
+    def finish(self, one: Class, found: FitResult) -> FitResult:
+        """What that search finds with moves."""
+        ...
+
+    def express(self, one: Class, fit: FitResult) -> FitResult:
+        """The graph of a fit, fitted in another class."""
+        ...
+
+    def is_straight(self, fit: FitResult) -> bool:
+        """Whether the factors behind a fit seem to be linear."""
+        ...
+
+    def has_bends(self, fit: FitResult) -> bool:
+        """Whether residuals of a fit are predictable by curves."""
+        ...
+
+
 def simplest_fit(
-    classes: Sequence[Class],
-    search: Callable[[Class], FitResult],
-    express: Callable[[Class, FitResult], FitResult],
-    validation: InterventionalData,
-    is_straight: Callable[[FitResult], bool],
-    has_bends: Callable[[FitResult], bool],
+    classes: Sequence[Class], searches: Searches, validation: InterventionalData
 ) -> FitResult:
     """The simplest class whose held-out likelihood is within two standard errors of the best.
 
@@ -54,37 +75,43 @@ def simplest_fit(
     were not searched are searched after all. A half-linear fit with a factor that has no anchor may
     be a mixture that its class needs: then the other half-linear class is searched as well.
 
+    A search is finished only if what it chose is likelier than all before, or is what is kept.
+
     Args:
         classes: simple ones first.
-        search: a whole search in one class.
-        express: the graph of a fit, fitted in another class.
+        searches: of the problem.
         validation: held-out samples.
-        is_straight: whether the factors behind a fit seem to be linear.
-        has_bends: whether residuals of a fit are predictable by curves.
     """
-    first = search(classes[0])
-    is_done = not has_bends(first) and not _may_be_mixed(classes[0], first)
+    first = searches.finish(classes[0], searches.find(classes[0]))
+    is_done = not searches.has_bends(first) and not _may_be_mixed(classes[0], first)
     if len(classes) == 1 or _is_cut_short(first) or is_done:
         return first
-    found = {classes[0]: first}
-    following: Class | None = _following(classes, straight=is_straight(first))
+    found, unfinished = {classes[0]: first}, set[Class]()
+    following: Class | None = _following(classes, straight=searches.is_straight(first))
     while following is not None:
-        found[following] = search(following)
+        found[following] = searches.find(following)
+        its_class = max(found, key=lambda one: float(_likelihood(found[one], validation).mean()))
+        if its_class == following:
+            found[following] = searches.finish(following, found[following])
+        else:
+            unfinished.add(following)
         if _is_cut_short(found[following]):
             break
-        its_class = max(found, key=lambda one: float(_likelihood(found[one], validation).mean()))
         best, fits, following = found[its_class], dict(found), None
         for one in (one for one in reversed(classes) if one not in found):
-            fits[one] = express(one, best)
+            fits[one] = searches.express(one, best)
             following = _better_class(fits, found, validation)
             if following is None:
                 break
         left = [one for one in classes if one not in found]
-        if following is None and left and has_bends(best):
+        if following is None and left and searches.has_bends(best):
             following = left[0]
         elif following is None and _may_be_mixed(its_class, best):
             following = next((one for one in left if _is_half_linear(one)), None)
-    return _chosen(found, validation)
+    kept = next(_simplest(found, validation))
+    if kept in unfinished:
+        found[kept] = searches.finish(kept, found[kept])
+    return _chosen(found, kept)
 
 
 def is_bent(scm: FactorSCM, train: InterventionalData, validation: InterventionalData) -> bool:
@@ -209,9 +236,8 @@ def _better_class(
     return None if any(one in searched for one in simple) else simple[0]
 
 
-def _chosen(found: Mapping[Class, FitResult], validation: InterventionalData) -> FitResult:
-    """The fit of the simplest class that is kept, with all histories and why it was taken."""
-    one = next(_simplest(found, validation))
+def _chosen(found: Mapping[Class, FitResult], one: Class) -> FitResult:
+    """The fit of the class that is kept, with all histories and why it was taken."""
     best = found[one]
     tried = ", ".join(f"{F_Z.name}/{F_X.name}" for F_Z, F_X in found)
     note = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -90,7 +90,9 @@ class Search:
         prepared: what an earlier search, of another number of factors or in another class that
             reads variables off variables in the same way, has done already.
         start: factors of another model, in causal order, that the choice may start from.
-        fills: whether moves are tried and empty places filled; a path over m does without.
+        fills: whether `run` also finishes: a path over m, and a class of mechanisms that is no
+            likelier than another, do without.
+        pool: the candidates to choose from, once they are found.
     """
 
     problem: Problem
@@ -102,6 +104,7 @@ class Search:
     trace: list[Row] = field(default_factory=list)
     causes: Causes | None = None
     interrupted: bool = False
+    pool: list[Function] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         nothing = np.zeros((self.problem.data.n_variables, self.problem.n_factors), dtype=bool)
@@ -110,17 +113,27 @@ class Search:
 
     def run(self) -> Search:
         """Runs all stages; an interruption or the end of the budget leaves the best model."""
-        try:
-            pool = self.prepare().pool
-            self._search(distinct([*self.start, *pool], self.problem.data.x))
-        except KeyboardInterrupt:
-            self.interrupted = True
-        except BudgetEndedError:
-            pass  # the budget knows
+        self._as_far_as_possible(self._find)
+        if self.fills:
+            self.finish()
         known = self.problem.admissible
         if known.prior is not None and not known.is_labelled:
             self._impose(known.prior)
         return self
+
+    def finish(self) -> Search:
+        """Tries moves on what was chosen and fills empty places: most of the time of a search."""
+        if not self.was_cut_short:
+            self._as_far_as_possible(self._finish)
+        return self
+
+    def _as_far_as_possible(self, stages: Callable[[], None]) -> None:
+        try:
+            stages()
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except BudgetEndedError:
+            pass  # the budget knows
 
     @property
     def was_cut_short(self) -> bool:
@@ -139,9 +152,11 @@ class Search:
         self.prepared = Preparation(self.problem, self.causes, tuple(pool))
         return self.prepared
 
-    def _search(self, pool: list[Function]) -> None:
+    def _find(self) -> None:
+        found = self.prepare().pool
         problem = self.problem
-        likely = promising(pool, problem, N_EACH) if pool else []
+        self.pool = distinct([*self.start, *found], problem.data.x)
+        likely = promising(self.pool, problem, N_EACH) if self.pool else []
         if likely:
             assert self.causes is not None
             self._choose(Candidates(problem, self.causes), likely)
@@ -153,11 +168,12 @@ class Search:
         if problem.admissible.prior is not None:
             self._impose(problem.admissible.prior)
             self._keep("prior knowledge", polish(self.problem, self.model, thorough, N_POLISH))
-        if not self.fills:
-            return
-        self._moves(pool)
+
+    def _finish(self) -> None:
+        _, thorough = self.problem.efforts()
+        self._moves(self.pool)
         if not self.model.is_used.all():
-            self.model = fill_empty_factors(self.problem, self.model, [*pool, *self._weak()])
+            self.model = fill_empty_factors(self.problem, self.model, [*self.pool, *self._weak()])
             self._tell("filling empty places", self.model)
             self._keep("joint fit", polish(self.problem, self.model, thorough, N_POLISH))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ucad._types import Progress
 from ucad.data import InterventionalData
@@ -18,7 +18,7 @@ from ucad.solvers.search.given_graph import N_ROUNDS, model_of_graph
 from ucad.solvers.search.model import polish
 from ucad.solvers.search.noise_choice import fit_by_noise
 from ucad.solvers.search.notes import fit_status
-from ucad.solvers.search.search import Preparation, Search
+from ucad.solvers.search.search import Search
 from ucad.solvers.status import FitResult
 
 __all__ = ["SEARCH", "SearchSolver", "as_result", "expressed", "fit_search"]
@@ -57,7 +57,8 @@ def fit_search(  # noqa: PLR0913  (the entry point: everything a user may say ab
     """
     budget = Budget(max_seconds)
     problem = Problem.of(data, n_factors, families, prior=prior, seed=seed, budget=budget)
-    return _fitted(problem, Help(data if validation is None else validation, progress))
+    aid = Help(data if validation is None else validation, progress)
+    return as_result(Search(problem, progress).run(), aid)
 
 
 @dataclass(frozen=True)
@@ -73,15 +74,7 @@ class SearchSolver:
         """Searches in one class after the other, as far as something is left."""
 
         def gaussian(problem: Problem) -> FitResult:
-            prepared: list[Preparation] = []
-            return simplest_fit(
-                classes,
-                lambda one: _fitted(_in_class(problem, one), aid, prepared),
-                lambda one, fit: expressed(_in_class(problem, one), fit, aid),
-                aid.validation,
-                lambda fit: has_straight_factors(problem, fit.scm),
-                lambda fit: is_bent(fit.scm, problem.data, aid.validation),
-            )
+            return simplest_fit(classes, _Searches(problem, aid), aid.validation)
 
         return fit_by_noise(_in_class(problem, classes[0]), aid, gaussian, None)
 
@@ -93,16 +86,47 @@ def _in_class(problem: Problem, one: Class) -> Problem:
     return replace(problem, factor_family=one[0], variable_family=one[1])
 
 
-def _fitted(problem: Problem, aid: Help, prepared: list[Preparation] | None = None) -> FitResult:
-    """One search, as a result; classes that read variables in the same way share candidates."""
-    started = problem.budget.seconds
-    prepared = [] if prepared is None else prepared
-    before = next((one.in_class(problem) for one in prepared if one.serves(problem)), None)
-    known = problem if before is None else before.problem
-    run = Search(known, aid.progress, prepared=before).run()
-    if run.prepared is not None:
-        prepared.append(run.prepared)
-    return as_result(run, aid, started)
+@dataclass(frozen=True, eq=False)
+class _Searches:
+    """Searches of one problem in several classes; those that read variables alike share candidates.
+
+    Attributes:
+        problem: the problem, in any class.
+        aid: held-out samples and progress.
+        runs: the searches so far.
+    """
+
+    problem: Problem
+    aid: Help
+    runs: dict[Class, Search] = field(default_factory=dict)
+
+    def find(self, one: Class) -> FitResult:
+        """A search in a class, without moves."""
+        problem = _in_class(self.problem, one)
+        started = problem.budget.seconds
+        prepared = [run.prepared for run in self.runs.values() if run.prepared is not None]
+        before = next((p.in_class(problem) for p in prepared if p.serves(problem)), None)
+        known = problem if before is None else before.problem
+        run = Search(known, self.aid.progress, prepared=before, fills=False).run()
+        self.runs[one] = run
+        return as_result(run, self.aid, started)
+
+    def finish(self, one: Class, found: FitResult) -> FitResult:
+        """What that search finds with moves."""
+        started = self.problem.budget.seconds - found.seconds
+        return as_result(self.runs[one].finish(), self.aid, started)
+
+    def express(self, one: Class, fit: FitResult) -> FitResult:
+        """The graph of a fit, fitted in another class."""
+        return expressed(_in_class(self.problem, one), fit, self.aid)
+
+    def is_straight(self, fit: FitResult) -> bool:
+        """Whether the factors behind a fit seem to be linear."""
+        return has_straight_factors(self.problem, fit.scm)
+
+    def has_bends(self, fit: FitResult) -> bool:
+        """Whether residuals of a fit are predictable by curves."""
+        return is_bent(fit.scm, self.problem.data, self.aid.validation)
 
 
 def as_result(run: Search, aid: Help, started: float = 0.0) -> FitResult:
