@@ -55,6 +55,30 @@ def test_settings_at_a_threshold_are_typical_of_no_class():
     assert classes.are_typical(undecided).tolist() == [False]
 
 
+def test_a_small_class_between_two_others_lies_at_a_threshold():
+    """It differs from one of them in 0.15 of the contexts: less than two steps of the cuts."""
+    kinds = np.array([[0] * 40, [1] * 40, [0] * 34 + [1] * 6])
+    found = find_classes(np.repeat(kinds, [60, 50, 10], axis=0))
+    assert found.n_classes == 3
+    apart = found.apart()
+    assert apart.n_classes == 2
+    assert apart.covered == pytest.approx(110 / 120)
+    assert (apart.centres == kinds[:2]).all()
+
+
+def test_three_values_that_differ_stay_three():
+    kinds = np.array([[0] * 40, [1] * 40, [0, 1] * 20])
+    found = find_classes(np.repeat(kinds, [60, 50, 10], axis=0))
+    assert found.apart().shares == found.shares
+
+
+def test_of_settings_that_act_gradually_little_is_left_apart():
+    signatures = (np.arange(200) < np.linspace(0, 199, 150)[:, None]).astype(int)
+    found = find_classes(signatures)
+    assert found.covered > 0.9
+    assert found.apart().covered < 0.8
+
+
 def test_settings_that_act_gradually_have_no_gap():
     signatures = (np.arange(200) < np.linspace(0, 19, 150)[:, None]).astype(int)
     fine = find_classes(signatures, Resolution.FINE)

@@ -130,13 +130,12 @@ class Blocks:
         network sums up each: what it makes of half an image is a concept.
         """
         if not self.strong:
+            parts = tuple(replace(one, classes=one.classes.apart()) for one in self.singles)
             summed_up = all(
-                2 <= one.n_classes <= MAX_CLASSES
-                and one.classes.covered >= MIN_COVERED
-                and one.classes.are_apart
-                for one in self.singles
+                2 <= one.n_classes <= MAX_CLASSES and one.classes.covered >= MIN_COVERED
+                for one in parts
             )
-            return self.singles if self.are_named and summed_up and len(self.singles) > 1 else ()
+            return parts if self.are_named and summed_up and len(parts) > 1 else ()
         smallest = [
             one
             for one in self.strong
@@ -157,7 +156,7 @@ class Blocks:
 
     def __str__(self) -> str:
         if not self.strong and self.finest:
-            parts = (f"{{{b.name}}} with {b.n_classes} values" for b in self.singles)
+            parts = (f"{{{b.name}}} with {b.n_classes} values" for b in self.finest)
             found = f"Parts, each summed up: {'; '.join(parts)}."
         elif not self.strong:
             found = "No block of features is summed up by itself."

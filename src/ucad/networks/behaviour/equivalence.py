@@ -91,14 +91,20 @@ class Classes(NamedTuple):
         """Share of the settings that are in one of the classes; the others are like no one else."""
         return sum(self.shares)
 
-    @property
-    def are_apart(self) -> bool:
-        """Whether any two differ in more than two of the steps that classes are cut at.
+    def apart(self) -> Classes:
+        """Those that differ from every larger one in more than two of the steps of the cuts.
 
-        Settings that act gradually are cut into pieces, which lie one step apart.
+        Settings at a threshold of the network form small classes between two others; settings that
+        act gradually are cut into pieces that lie one step apart, so that few of them are left.
         """
-        pairs = combinations(self.centres, 2)
-        return all(float((one != other).mean()) > 2 * MAX_DISTANCE for one, other in pairs)
+        kept: list[int] = []
+        for k, centre in enumerate(self.centres):
+            far = (self.centres[kept] != centre).mean(axis=1) > 2 * MAX_DISTANCE
+            if far.all():
+                kept.append(k)
+        return self._replace(
+            centres=self.centres[kept], shares=tuple(self.shares[k] for k in kept)
+        )
 
     def labels(self, signatures: Signatures) -> Int[np.ndarray, " settings"]:
         """The nearest class of every setting."""
