@@ -75,7 +75,8 @@ def simplest_fit(
     were not searched are searched after all. A half-linear fit with a factor that has no anchor may
     be a mixture that its class needs: then the other half-linear class is searched as well.
 
-    A search is finished only if what it chose is likelier than all before, or is what is kept.
+    A search is finished only if what it chose is likelier than all before by more than two standard
+    errors, or is what is kept in the end: where no class is right, moves find ever more to mend.
 
     Args:
         classes: simple ones first.
@@ -91,7 +92,7 @@ def simplest_fit(
     while following is not None:
         found[following] = searches.find(following)
         its_class = max(found, key=lambda one: float(_likelihood(found[one], validation).mean()))
-        if its_class == following:
+        if list(_kept(found, validation)) == [following]:
             found[following] = searches.finish(following, found[following])
         else:
             unfinished.add(following)
@@ -219,11 +220,21 @@ def _kind(one: Class) -> tuple[bool, bool]:
 
 def _simplest(fits: Mapping[Class, FitResult], validation: InterventionalData) -> Iterator[Class]:
     """The simplest classes that are kept; of two, the one that needs fewer edges first."""
+    kept = {_kind(one): one for one in _kept(fits, validation)}
+    simple = [kept[kind] for kind in simplest_classes(kept)]
+
+    def rank(one: Class) -> tuple[int, float]:
+        graph = fits[one].scm.graph
+        return int(graph.Q.sum() + graph.R.sum()), -float(_likelihood(fits[one], validation).mean())
+
+    return iter(sorted(simple, key=rank))
+
+
+def _kept(fits: Mapping[Class, FitResult], validation: InterventionalData) -> list[Class]:
+    """The classes whose held-out samples are not significantly less likely than under the best."""
     likelihood = {_kind(one): _likelihood(fit, validation) for one, fit in fits.items()}
-    edges = {_kind(one): fit.scm.graph.Q.sum() + fit.scm.graph.R.sum() for one, fit in fits.items()}
-    simple = simplest_classes(kept_classes(likelihood))
-    for kind in sorted(simple, key=lambda kind: (edges[kind], -float(likelihood[kind].mean()))):
-        yield from (one for one in fits if _kind(one) == kind)
+    kept = kept_classes(likelihood)
+    return [one for one in fits if _kind(one) in kept]
 
 
 def _better_class(
