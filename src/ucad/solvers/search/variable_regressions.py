@@ -14,6 +14,7 @@ from ucad.scm.families import Affine, Function
 from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import Fitter, Regression, unit_variance
 from ucad.solvers.regression.parent_selection import (
+    MIN_ROWS,
     fit_with_selection,
     interventional_gains,
     permutation_price,
@@ -31,6 +32,13 @@ INDEX_SHARE = 0.02
 
 HIDDEN_EVIDENCE = 6.0
 """Nats, beyond the price of its directions, for a cause that acts only through others."""
+
+SHOWN = -5.0
+"""Nats of a test inside a variable's own regimes above which it may be a cause. The test takes off
+eight for its four directions, so that a sibling of the target has −6 ± 1.4."""
+
+MAX_WIDER = 4
+"""Rounds of looking for causes that screening missed: the better the fit, the more tests show."""
 
 N_CHEAPEST = 2
 """Parents tried when a function is made narrower: the two of the lowest price."""
@@ -77,15 +85,16 @@ class VariableRegressions:
             return
         if widen:
             possible = np.flatnonzero(self.problem.admissible.may_precede[:, j])
-            wider = self._fit(regression, fitted.parents, possible, start=fitted)
-            if self._gain(wider, fitted, regression) > self.problem.penalty:
+            wider = self._wider(fitted, regression, possible)
+            if wider is not fitted:
                 yield from self._factors_in(wider)
                 narrow = wider
                 if not self.problem.has_linear_factors:
                     narrow = self._narrower(wider, regression)
                 yield from [] if narrow is wider else self._factors_in(narrow)
                 fitted = narrow
-            yield from self._without_proxies(fitted, regression, possible)
+            likely = self._likely(fitted, regression, possible)
+            yield from self._without_proxies(fitted, regression, likely)
         yield from self._with_hidden_causes(regression, fitted, allowed, j)
 
     def factors_of(
@@ -98,6 +107,29 @@ class VariableRegressions:
         yield from self._factors_in(fitted)
         if self.is_searched and not self.problem.is_linear:
             yield from self._with_hidden_causes(regression, fitted, allowed, j)
+
+    def _wider(self, fitted: Function, regression: Regression, possible: Variables) -> Function:
+        """The function with causes that screening missed, as long as more of them pay."""
+        for _ in range(MAX_WIDER):
+            likely = self._likely(fitted, regression, possible)
+            wider = self._fit(regression, fitted.parents, likely, start=fitted)
+            if self._gain(wider, fitted, regression) <= self.problem.penalty:
+                break
+            fitted = wider
+        return fitted
+
+    def _likely(self, fitted: Function, regression: Regression, possible: Variables) -> Variables:
+        """Of possible causes those of which no intervention says that they are none.
+
+        A sibling of the target predicts it as well as a cause does, but not where the sibling is
+        set from outside. What is seldom set stays possible.
+        """
+        gains = interventional_gains(
+            self.data.x, fitted, regression, self.data.is_set, self.fitter.family, possible
+        )
+        n_set = self.data.is_set[regression.weights > 0].sum(axis=0)
+        is_parent = np.isin(possible, fitted.parents)
+        return possible[is_parent | (n_set[possible] < MIN_ROWS) | (gains[possible] > SHOWN)]
 
     def _without_proxies(
         self, fitted: Function, regression: Regression, possible: Variables
