@@ -102,9 +102,7 @@ class Classes(NamedTuple):
             far = (self.centres[kept] != centre).mean(axis=1) > 2 * MAX_DISTANCE
             if far.all():
                 kept.append(k)
-        return self._replace(
-            centres=self.centres[kept], shares=tuple(self.shares[k] for k in kept)
-        )
+        return self._replace(centres=self.centres[kept], shares=tuple(self.shares[k] for k in kept))
 
     def labels(self, signatures: Signatures) -> Int[np.ndarray, " settings"]:
         """The nearest class of every setting."""

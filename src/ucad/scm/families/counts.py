@@ -56,6 +56,12 @@ class CountMechanism:
         dispersion: φ, the part of a count's variance beyond Poisson's in units of mean².
         scale: the units of the target.
         shift: where its zero is.
+
+    >>> one = torch.ones(1).double()
+    >>> mechanism = CountMechanism(one[:, None], 0 * one, 1e-6 * one, one, 0 * one)
+    >>> rare, frequent = mechanism(torch.tensor([[-7.0], [7.0]]).double())[:, 0].tolist()
+    >>> rare < 0.001, 6.9 < frequent < 7.1  # at a high rate log(1 + count) is about its logarithm
+    (True, True)
     """
 
     weight: Float[Tensor, "targets inputs"]
