@@ -51,7 +51,7 @@ class HiddenAction(NamedTuple):
 
     def __str__(self) -> str:
         nodes = " or ".join((self.node, *self.or_nodes))
-        return f"{nodes} ({self.nats:.0f} nats, {self.shift:+.2g} sd)"
+        return f"{nodes} (moved by {self.shift:+.2g} sd, log odds {self.nats:.0f})"
 
     @property
     def nodes(self) -> tuple[str, ...]:
