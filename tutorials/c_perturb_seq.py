@@ -24,7 +24,7 @@ from ucad.simulate import world_problem
 path = Path(os.environ.get("UCAD_PAPALEXI", "papalexi2021.h5ad"))
 if path.exists():
     cells = anndata.read_h5ad(path, backed="r")
-    column, control, min_mean = "target", "control", 0.25
+    column, control, min_mean, n_factors = "target", "control", 0.25, 3
 else:
     world = world_problem("genes-8", seed=1)
     data = world.train
@@ -34,20 +34,21 @@ else:
     names = [f"cell{i}" for i in range(len(counts))]
     obs = pd.DataFrame({"target": labels.astype(str)}, index=names)
     cells = anndata.AnnData(counts, obs, pd.DataFrame(index=list(data.variable_names)))
-    column, control, min_mean = "target", "control", None
+    column, control, min_mean, n_factors = "target", "control", None, 7
 print(cells.n_obs, "cells,", cells.n_vars, "genes,", cells.obs[column].nunique(), "labels")
 
 # %%
 # Factors of cells
 # ----------------
-# Three factors, mechanisms linear. The results are written where users of scverse look for them.
+# Mechanisms linear; seven programmes were simulated, and three factors are what came back on the
+# real screen. The results are written where users of scverse look for them.
 model = ucad.tl.factors(
     cells,
     target=column,
     control=control,
     min_mean=min_mean,
     log_counts=True,
-    model=ucad.UCAD(3, factor_mechanism="linear", variable_mechanism="linear"),
+    model=ucad.UCAD(n_factors, factor_mechanism="linear", variable_mechanism="linear"),
 )
 print(cells.obsm["X_ucad"].shape, "values of factors;", *cells.uns["ucad"]["factor_names"])
 

@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 
 
 def layer(weights, bias):
-    """A linear layer with given weights; every unit is scaled by a random positive number."""
+    """A linear layer with given weights; every unit has a random positive scale."""
     scale = rng.uniform(0.5, 2.0, size=len(weights))
     made = nn.Linear(len(weights[0]), len(weights))
     with torch.no_grad():
@@ -51,7 +51,8 @@ print(f"The network is right on {right:.0%} of its inputs.")
 # Three sites; every unit is clamped on 200 inputs to a value it has on some other input.
 from ucad.networks import RecordSettings, record
 
-recording = record(network, inputs, ["1", "3", "5"], settings=RecordSettings(per_clamp=200))
+settings = RecordSettings(per_clamp=200)
+recording = record(network, inputs, ["1", "3", "5"], settings=settings)
 print(recording.data)
 
 # %%
@@ -78,7 +79,8 @@ second_xor = (test[:, 2] + test[:, 3]).numpy() % 2
 concepts = np.stack([first_xor, second_xor], axis=1)
 related = np.abs(correlation_matrix(z, concepts, Correlation.PEARSON))
 for k, factor in enumerate(model.graph_.factor_names):
-    print(f"{factor}: |r| with x1 xor x2 {related[k, 0]:.2f}, with x3 xor x4 {related[k, 1]:.2f}")
+    first, second = related[k]
+    print(f"{factor}: |r| with x1 xor x2 {first:.2f}, with x3 xor x4 {second:.2f}")
 
 # %%
 # Units feed factors, and factors drive the units of the next site:
@@ -96,5 +98,7 @@ other = test[torch.randperm(len(test), generator=torch.Generator().manual_seed(0
 swapped = steering.interchange(test, other, found)
 answer = swapped.after.output[:, 0].round()
 wanted = (other[:, :2].sum(dim=1) + test[:, 2:].sum(dim=1)) % 2
-print(f"After swapping {found}: as it should in {(answer == wanted).float().mean():.0%} of cases,")
-print(f"and as before in {(answer == swapped.before.output[:, 0].round()).float().mean():.0%}.")
+before = swapped.before.output[:, 0].round()
+as_wanted, as_before = ((answer == one).float().mean() for one in (wanted, before))
+print(f"After swapping {found}: as it should in {as_wanted:.0%} of cases,")
+print(f"and as before in {as_before:.0%}.")

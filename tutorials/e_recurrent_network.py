@@ -71,7 +71,9 @@ model = ucad.UCAD(
     n_factors=2, solver="search", factor_mechanism="linear", variable_mechanism="linear"
 ).fit(data)
 for factor in model.graph_.factor_names:
-    print(factor, ":", *model.graph_.parents(factor), "→", *model.graph_.children(factor))
+    parents, children = model.graph_.parents(factor), model.graph_.children(factor)
+    print(factor, "reads", *parents)
+    print("   drives", *children)
 
 # %%
 # The factors are the running sums:
@@ -80,7 +82,7 @@ sums = inputs.cumsum(dim=1)[recording.input_of].numpy()
 quiet = recording.is_observational
 for k, factor in enumerate(model.graph_.factor_names):
     r = [abs(np.corrcoef(z[quiet, k], sums[quiet, step])[0, 1]) for step in range(3)]
-    print(f"{factor}: |r| with the sum after step 1, 2, 3: {r[0]:.3f} {r[1]:.3f} {r[2]:.3f}")
+    print(f"{factor}: |r| with the sum after step 1, 2, 3:", *(f"{one:.3f}" for one in r))
 
 # %%
 # One factor hands on what each step has summed up:

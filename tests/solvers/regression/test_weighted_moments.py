@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from ucad.solvers.regression.weighted_moments import explained_nats_weighted, weighted_moments
+from ucad.solvers.regression.trees import TargetMoments
+from ucad.solvers.regression.weighted_moments import (
+    WeightedFeatureMoments,
+    explained_nats_weighted,
+    weighted_moments,
+)
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(300, 4))
@@ -35,3 +40,16 @@ def test_what_has_weight_0_does_not_count():
     gains = explained_nats_weighted(FEATURES, spoiled, weights)
     alone = explained_nats_weighted(FEATURES[100:], TARGETS[100:], np.ones((200, 2)))
     np.testing.assert_allclose(gains, alone, rtol=1e-6)
+
+
+def test_moments_made_when_they_are_asked_for_are_those_of_a_matrix_per_target():
+    weights, spoiled = RNG.gamma(2.0, size=(300, 2)), TARGETS.copy()
+    weights[:50, 0], spoiled[:50, 0] = 0, np.nan
+    found = WeightedFeatureMoments(FEATURES, spoiled, weights, 0.01)
+    wanted = weighted_moments(FEATURES, spoiled, weights, [np.arange(4)] * 2, 0.01)
+    for name in ("variance", "cross", "own", "n_samples"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), atol=1e-9)
+    which, features = np.array([0, 1, 1]), np.array([2, 0, 3])
+    columns = wanted.columns(which, features)
+    np.testing.assert_allclose(found.columns(which, features), columns, atol=1e-9)
+    assert isinstance(found, TargetMoments)

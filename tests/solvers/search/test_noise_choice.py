@@ -8,6 +8,9 @@ from ucad.errors import InvalidInputError
 from ucad.metrics import Correlation, mean_correlation
 from ucad.simulate.worlds import world_problem
 from ucad.solvers.registry import SolveSettings
+from ucad.solvers.search import noise_choice
+
+LINEAR = {"factor_mechanism": "linear", "variable_mechanism": "linear"}
 
 
 def correlation(model, problem) -> float:
@@ -37,6 +40,17 @@ def test_counts_are_told_from_normal_values_and_heavy_tails_from_light_ones():
         problem = world_problem(world, 3, **few)
         model = ucad.UCAD(1).fit(problem.train)
         assert model.scm_.noise.name == noise, world
+
+
+@pytest.mark.parametrize(("world", "is_said"), [("discrete", True), ("planted", False)])
+def test_of_very_many_values_counts_are_tried_if_asked_for(world, is_said, monkeypatch):
+    monkeypatch.setattr(noise_choice, "MAX_TRIED", 1000)
+    problem = world_problem(world, 3, n_variables=10, n_factors=1, n_samples=2200)
+    model = ucad.UCAD(1, **LINEAR).fit(problem.train)
+    assert model.scm_.noise.name != "counts"
+    assert (noise_choice.NOT_TRIED in model.status_.notes) == is_said
+    if is_said:
+        assert ucad.UCAD(1, noise="counts", **LINEAR).fit(problem.train).scm_.noise.name == "counts"
 
 
 def test_values_that_are_no_counts_are_refused_as_counts():

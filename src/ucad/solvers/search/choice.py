@@ -12,7 +12,7 @@ from ucad.solvers.problem import Problem
 from ucad.solvers.regression.fitting import values_of
 from ucad.solvers.regression.moments import FeatureMoments
 from ucad.solvers.regression.trees import GrowShrinkTrees, TargetMoments
-from ucad.solvers.regression.weighted_moments import weighted_moments
+from ucad.solvers.regression.weighted_moments import WeightedFeatureMoments
 from ucad.solvers.search.ordered_choice import Choice, Order, alike
 
 __all__ = ["build_choice", "choose_factors", "edges_of", "escape", "promising"]
@@ -39,10 +39,7 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
     if problem.weights is None:
         moments = FeatureMoments(flat, data.x, data.moments.left_out, problem.floor, noise)
     else:
-        everything = [np.arange(flat.shape[1])] * data.n_variables
-        moments = weighted_moments(
-            flat, problem.targets, problem.weights, everything, problem.floor
-        )
+        moments = WeightedFeatureMoments(flat, problem.targets, problem.weights, problem.floor)
     parents = _parents(functions, data.n_variables)
     rank = None
     if known.position is not None:

@@ -111,7 +111,8 @@ def first_response(
     eta = np.zeros(counts.counted.shape)
     for j in range(data.n_variables):
         rows, allowed = np.flatnonzero(counts.free[:, j]), np.flatnonzero(may_cause[:, j])
-        design = data.x[:, _strongest(data.x[rows], data.x[rows, j], allowed)]
+        strongest = _strongest(data.x[np.ix_(rows, allowed)], data.x[rows, j])
+        design = data.x[:, allowed[strongest]]
         weights = _regression(design[rows], counts.counted[rows, j], counts.log_depth[rows])
         eta[:, j] = design @ weights[:-1] + weights[-1]
     return counts.response(eta)
@@ -123,14 +124,14 @@ def _are_logs(x: VariableSamples, free: Bool[np.ndarray, "samples variables"]) -
 
 
 def _strongest(
-    x: VariableSamples, target: Float[np.ndarray, " samples"], allowed: Int[np.ndarray, " some"]
+    x: VariableSamples, target: Float[np.ndarray, " samples"]
 ) -> Int[np.ndarray, " few"]:
-    if len(allowed) <= MAX_PREDICTORS:
-        return allowed
-    here = x[:, allowed]
-    strength = np.abs((target - target.mean()) @ (here - here.mean(axis=0)))
-    strength = strength / np.maximum(here.std(axis=0), 1e-12)
-    return np.sort(allowed[np.argsort(-strength, kind="stable")[:MAX_PREDICTORS]])
+    """The numbers of the columns that go with a target most."""
+    if x.shape[1] <= MAX_PREDICTORS:
+        return np.arange(x.shape[1])
+    strength = np.abs((target - target.mean()) @ (x - x.mean(axis=0)))
+    strength = strength / np.maximum(x.std(axis=0), 1e-12)
+    return np.sort(np.argsort(-strength, kind="stable")[:MAX_PREDICTORS])
 
 
 def _regression(
