@@ -20,6 +20,13 @@ __all__ = ["build_choice", "choose_factors", "edges_of", "escape", "promising"]
 N_ALIKE = 3
 """Candidates that stand for the same factor and are all kept: one may be mixed with another."""
 
+MAX_NODES = 6_000_000
+"""Numbers that the trees of a choice may hold in their first level, at 40 bytes each, and again
+for every factor: where all variables go with all candidates, those that explain most are kept."""
+
+LEAST_EACH = 4
+"""Candidates per factor that are kept in any case."""
+
 EQUAL = 1e-6
 """Nats up to which two scores count as equal: sums of many terms differ by their order."""
 
@@ -58,7 +65,8 @@ def build_choice(functions: Sequence[Function], problem: Problem) -> Choice:
 def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> list[Function]:
     """The candidates that explain some variable best, each alone: so many for each variable.
 
-    Of candidates that are nearly one, those stay that explain most in all.
+    Of candidates that are nearly one, those stay that explain most in all; and so do those of very
+    many, each of which explains something of very many variables.
     """
     data = problem.data
     values = values_of(functions, data.x)
@@ -74,7 +82,9 @@ def promising(functions: Sequence[Function], problem: Problem, n_each: int) -> l
     for c in useful[np.argsort(-total[useful], kind="stable")]:
         if same[c, kept].sum() < N_ALIKE:
             kept.append(int(c))
-    return [functions[c] for c in sorted(kept)]
+    n_nodes = np.cumsum((gains[:, kept] > 0).sum(axis=0)) * np.arange(1, len(kept) + 1)
+    n_kept = max(int((n_nodes <= MAX_NODES).sum()), LEAST_EACH * problem.n_factors)
+    return [functions[c] for c in sorted(kept[:n_kept])]
 
 
 def _parents(
