@@ -2,11 +2,14 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from tests.solvers.search.ordered_candidates import chain_and_candidates, choice_of, made
 from ucad.scm.families import AFFINE
 from ucad.solvers.problem import Problem
+from ucad.solvers.regression.fitting import values_of
+from ucad.solvers.search import choice as choice_module
 from ucad.solvers.search.choice import choose_factors, edges_of, escape, promising
 
 
@@ -44,3 +47,20 @@ def test_promising_candidates_are_the_best_of_some_variable(chain):
     assert pool[0] in kept
     assert noise not in kept
     assert len(promising([*pool, noise], problem, n_each=6)) >= len(kept)
+
+
+def test_of_too_many_candidates_those_stay_that_explain_most(chain, monkeypatch):
+    """The trees of all would not fit into memory where everything goes with everything."""
+    data, pool = chain
+    problem = Problem.of(data, 1, (AFFINE, AFFINE))
+    every = promising(pool, problem, n_each=6)
+    monkeypatch.setattr(choice_module, "MAX_NODES", 0)
+    monkeypatch.setattr(choice_module, "LEAST_EACH", 2)
+    few = promising(pool, problem, n_each=6)
+    assert len(few) == 2 < len(every)
+    gains = problem.explained_nats(values_of(every, data.x), problem.targets, AFFINE)
+    parents = np.array([np.isin(np.arange(data.n_variables), one.parents) for one in every]).T
+    gains[~problem.admissible.children_for(parents)] = 0
+    total = np.maximum(gains - problem.penalty, 0).sum(axis=0)
+    total -= problem.penalty * parents.sum(axis=0)
+    assert {id(one) for one in few} == {id(every[c]) for c in np.argsort(-total)[:2]}
